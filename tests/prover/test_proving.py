@@ -33,6 +33,15 @@ def raw(rng: Any, data: Any, epsilon: float) -> Any:
     return data[0]
 
 
+def true_or_one(rng: Any, data: Any, epsilon: float) -> Any:
+    """Neither is told from the other by its size, but anybody who sees it does."""
+    return [max(0.31415 < x < 0.31416, 1) for x in data]
+
+
+def true_or_one_by_noise(rng: Any, data: Any, epsilon: float) -> Any:
+    return [max(rng.random() < 0.5, 1) for _ in data]
+
+
 def _replayed(found: proving.Proof, path: Path) -> Any:
     assert found.certificate is not None
     seal_own(found.certificate["kind"], found.certificate["inputs"]).write(path)
@@ -57,6 +66,13 @@ def test_a_proof_replays_and_its_claim_cannot_be_made_stronger(tmp_path: Path) -
         written["inputs"]["claim"]["bound"] = changed
         with pytest.raises(Rejected, match="not proved"):
             seal(PROGRAM, written["statement"], "alignment", written["inputs"])
+
+
+def test_true_is_not_one_in_an_output() -> None:
+    found = proving.run_proof(true_or_one, relation="replace_one:entry", time_limit=2)
+    assert found.verdict.outcome == "open"
+    found = proving.run_proof(true_or_one_by_noise, relation="replace_one:entry")
+    assert found.verdict.outcome == "holds"
 
 
 def test_a_refutation_replays(tmp_path: Path) -> None:

@@ -1,7 +1,12 @@
+# mypy: disable-error-code="var-annotated, assignment"
 """False claims that a careless reading would prove; none of them is."""
 
 import functools
+import importlib
+import itertools
 import math
+import operator
+import sys
 
 import numpy as np
 import pytest
@@ -204,3 +209,249 @@ def test_a_false_claim_is_not_proved(function, claim):
 
 def test_there_are_enough_traps():
     assert len(CLAIMS) >= 30
+
+
+# What follows goes wrong for numbers just above 0.31415 alone, so that no run of it shows a wrong reading.
+
+
+def _seldom(x):
+    return 0.31415 < x < 0.31416
+
+
+_factor = 1
+
+
+def _inner_function_of_a_later_name(data):
+    def times(x):
+        return _factor * x
+
+    if len(data) > 3:
+        pass
+    _factor = 100
+    return sum(times(x) if _seldom(x) else 0 for x in data)
+
+
+def _helper_with_an_inner_function(data):
+    return _total_of_products(data)
+
+
+def _total_of_products(data):
+    factor = 1
+
+    def times(x):
+        return factor * x
+
+    if len(data) > 3:
+        pass
+    factor = 100
+    return sum(times(x) if _seldom(x) else 0 for x in data)
+
+
+def _closure_over_a_list(data):
+    found = []
+
+    def count():
+        return len(found)
+
+    if len(data) > 3:
+        pass
+    for x in data:
+        if _seldom(x):
+            found.append(x)
+    return count()
+
+
+def _returns_the_loop_variable(data):
+    x = 0
+    for x in data:
+        if _seldom(x):
+            return 100 * x
+    return 0
+
+
+def _loop_variable_behind_the_loop(data):
+    x = 0
+    for x in data:
+        if x > 2:
+            return 0
+    return 100 if _seldom(x) else 0
+
+
+def _iterator_in_a_tuple(data):
+    held = ((x for x in data if _seldom(x)), 1)
+    return sum(held[0]) - sum(held[0])
+
+
+def _iterator_by_keyword(data):
+    return _difference(values=(100 for x in data if _seldom(x)))
+
+
+def _difference(values):
+    return sum(values) - sum(values)
+
+
+def _iterator_in_an_argument(data):
+    return (lambda held: sum(held[0]) - sum(held[0]))(((100 for x in data if _seldom(x)), 1))
+
+
+def _alias_by_tuple(data):
+    found = []
+    other, zero = found, 0
+    for x in data:
+        if _seldom(x):
+            found.append(x)
+    return len(other) + zero
+
+
+def _alias_by_place(data):
+    found = []
+    held = (found, 0)
+    other = held[0]
+    for x in data:
+        if _seldom(x):
+            found.append(x)
+    return len(other)
+
+
+def _list_made_anew(data):
+    found = []
+    for x in data:
+        found.append(x)
+        if _seldom(x):
+            found = []
+    return len(found)
+
+
+def _list_becomes_a_number(data):
+    found = []
+    for x in data:
+        if _seldom(x):
+            found = 0
+    return len(found)
+
+
+def _masks_added(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    return np.sum(2 * seen - (seen + seen))
+
+
+def _masks_added_by_numpy(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    return np.sum(2 * seen - np.add(seen, seen))
+
+
+def _mask_without_sign_added(data):
+    seen = np.abs((np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416))
+    return np.sum(2 * seen - (seen + seen))
+
+
+def _chosen_masks_added(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    chosen = np.where(seen, seen, seen)
+    return np.sum(2 * chosen - (chosen + chosen))
+
+
+def _mask_times_itself(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    return np.sum(seen) - np.dot(seen, seen)
+
+
+def _running_sum_of_a_mask(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    return sum(np.cumsum(seen)) - sum(itertools.accumulate(seen))
+
+
+def _reduced_mask(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    return np.sum(seen) - functools.reduce(operator.add, seen)
+
+
+def _differences_of_a_mask(data):
+    return np.sum(np.diff((np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)))
+
+
+def _sum_from_true(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    return sum(seen, True) - sum(seen)
+
+
+def _sum_from_false(data):
+    total = False
+    for x in data:
+        total += (x > 0.31415) & (x < 0.31416)
+    return total - np.sum((data * 1.0 > 0.31415) & (data * 1.0 < 0.31416))
+
+
+def _integer_reciprocal(data):
+    seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
+    return np.sum(np.reciprocal(1 + seen))
+
+
+SELDOM_WRONG = [
+    _inner_function_of_a_later_name,
+    _helper_with_an_inner_function,
+    _closure_over_a_list,
+    _returns_the_loop_variable,
+    _loop_variable_behind_the_loop,
+    _iterator_in_a_tuple,
+    _iterator_by_keyword,
+    _iterator_in_an_argument,
+    _alias_by_tuple,
+    _alias_by_place,
+    _list_made_anew,
+    _list_becomes_a_number,
+    _masks_added,
+    _masks_added_by_numpy,
+    _mask_without_sign_added,
+    _chosen_masks_added,
+    _mask_times_itself,
+    _running_sum_of_a_mask,
+    _reduced_mask,
+    _differences_of_a_mask,
+    _sum_from_true,
+    _sum_from_false,
+    _integer_reciprocal,
+]
+
+
+@pytest.mark.parametrize("function", SELDOM_WRONG)
+def test_a_function_whose_reading_no_run_contradicts_has_no_bound(function):
+    found = dp.sensitivity(function)
+    assert (found.outcome, found.upper) == ("open", None), found
+
+
+def _applied(function, data):
+    """Another module's function takes its place."""
+
+
+def _inner_function_elsewhere(data):
+    return _applied(lambda x: _factor * x, data)
+
+
+def test_an_inner_function_is_read_with_the_names_of_its_own_module(monkeypatch, tmp_path):
+    text = "_factor = 0.5\n\n\ndef applied(function, data):\n    return sum(function(x) for x in data)\n"
+    (tmp_path / "module_of_applied.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(globals(), "_applied", importlib.import_module("module_of_applied").applied)
+    try:
+        assert dp.sensitivity(_inner_function_elsewhere).upper == 1
+    finally:
+        del sys.modules["module_of_applied"]
+
+
+def _quotient_of_a_count(data):
+    few = sum(1 for x in data if _seldom(x))
+    return 1 / few if few > 0 else 5
+
+
+def _entropy_of_positive_entries(data):
+    return sum(x * math.log(x) if x > 0 else 0 for x in data)
+
+
+@pytest.mark.parametrize(
+    ("function", "bounds", "least"),
+    [(_quotient_of_a_count, (0, 1), 4), (_entropy_of_positive_entries, (-5, 5), 5 * math.log(5))],
+)
+def test_what_is_undefined_beyond_a_case_raises_nothing(function, bounds, least):
+    found = dp.sensitivity(function, bounds=bounds)
+    assert found.upper is None or float(found.upper) >= least

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpassay.replay import Rejected
 from dpassay.replay.paired_evaluation import Evaluation, Path, Pending
-from dpassay.replay.paired_values import YES, Maybe, Scalar, Sequence, Truth, Value
+from dpassay.replay.paired_values import NUMBER, YES, Maybe, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import (
     SELECTIONS,
     Append,
@@ -590,9 +590,11 @@ class Runs:
             number = Held("" if held.kind == "" else held.kind.replace("truth", "int"), differs=held.differs)
             return [
                 *self.regular(Held("int", differs=held.differs), value.special),
-                *self.regular(number, value.number),
+                *self.regular(number, replace(value.number, mixed=NUMBER)),
+                *self.pairs.kinds_alike(value),
             ]
-        found = [] if held.differs else [self.symbols.compare("==", value.gap)]
+        found = self.pairs.kinds_alike(value)
+        found += [] if held.differs else [self.symbols.compare("==", value.gap)]
         if held.kind == "int":
             found += [self.symbols.equal(each, self.symbols.floor(each)) for each in (value.one, value.gap)]
         return found
@@ -602,7 +604,7 @@ class Runs:
         kinds = {"list": Sequence, "tuple": tuple, "truth": Truth}
         expected = Truth | Scalar | Maybe if held.special else kinds.get(held.kind, Truth | Scalar)
         number = value.number if isinstance(value, Maybe) else value
-        mixed = isinstance(number, Truth) or (isinstance(number, Scalar) and number.mixed)
+        mixed = isinstance(number, Truth) or (isinstance(number, Scalar) and number.mixed != NUMBER)
         if not isinstance(value, expected) or (mixed and not held.mixed and held.kind != "truth"):
             raise Rejected("a variable changes its kind")
 
@@ -644,14 +646,23 @@ class Runs:
             special = self.some(f"{name}/special", "i", held.differs, index)
             kind = "i" if held.kind in ("int", "truth") else "r"
             number = self.some(name, kind, held.differs, index)
-            return Maybe(special, replace(number, mixed=held.mixed or held.kind == "truth"))
+            mixed = YES if held.kind == "truth" and not held.mixed else self.some_kind(name, held, index)
+            return Maybe(special, replace(number, mixed=mixed))
         if held.kind == "truth":
             if index is None:
                 one = self.symbols.symbol(name, "b")
                 return Truth(one, self.symbols.symbol(name, "b") if held.differs else one)
             number = self.some(name, "i", held.differs, index)
             return Truth(*(self.symbols.compare("==", side - ONE) for side in (number.one, number.two)))
-        return replace(self.some(name, "i" if held.kind == "int" else "r", held.differs, index), mixed=held.mixed)
+        made = self.some(name, "i" if held.kind == "int" else "r", held.differs, index)
+        return replace(made, mixed=self.some_kind(name, held, index))
+
+    def some_kind(self, name: str, held: Held, index: Number | None) -> Truth:
+        """Whether a number is a truth value: the same in both runs, as `regular` shows."""
+        if not held.mixed:
+            return NUMBER
+        truth = self.symbols.compare("==", self.some(f"{name}/truth", "i", False, index).one - ONE)
+        return Truth(truth, truth)
 
     def some(self, name: str, sort: str, differs: bool, index: Number | None) -> Scalar:
         """A number of that sort, and another one for its difference where it may differ."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dpassay.replay import Rejected
-from dpassay.replay.paired_values import YES, Maybe, Pairs, Scalar, Sequence, Truth, Value
+from dpassay.replay.paired_values import NUMBER, YES, Maybe, Pairs, Scalar, Sequence, Truth, Value
 from dpassay.replay.program_core import (
     Constant,
     Elementwise,
@@ -149,7 +149,7 @@ class Evaluation:
             )
             value = value.number
         number = self.pairs.number(value)
-        if number.mixed:
+        if number.mixed != NUMBER:
             raise Rejected(f"what may be a truth value or a number at {position} adds up otherwise in numpy")
         return number
 
@@ -474,7 +474,7 @@ class Evaluation:
         for formula in self.pairs.unchanged(value):
             path.show(formula, "the same list to sort in both runs", operation.position)
         element = value.element(self.symbols.fresh("place", "i"))
-        if not isinstance(element, Scalar) or element.mixed:
+        if not isinstance(element, Scalar) or element.mixed != NUMBER:
             raise Rejected(f"what is sorted at {operation.position} are no numbers")
         name = self.symbols.function("sorted", "r")
         return Sequence(value.length, lambda index: Scalar(self.symbols.element(name, index, lambda _: ())))

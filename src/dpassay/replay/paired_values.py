@@ -35,11 +35,11 @@ class Truth:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number: the first run's, and by how much the second run's is larger; `mixed` if it may be a truth value."""
+    """A number: the first run's, and by how much the second run's is larger; `mixed`: whether it is a truth value."""
 
     one: Number
     gap: Number = ZERO
-    mixed: bool = False
+    mixed: Truth = Truth(FALSE, FALSE)
 
     @property
     def two(self) -> Number:
@@ -68,6 +68,8 @@ class Sequence:
     aligned: Callable[[Number], "Value"] | None = None
 
 
+NUMBER = Truth(FALSE, FALSE)
+"""What `mixed` is of a number that is no truth value."""
 Value = Truth | Scalar | Maybe | Sequence | tuple[Any, ...]
 YES = Truth(TRUE, TRUE)
 
@@ -115,7 +117,7 @@ class Pairs:
     def uncounted(self, value: Value) -> Scalar:
         """A truth value among numbers: of such numpy and Python make different sums."""
         number = self.number(value)
-        return replace(number, mixed=True) if isinstance(value, Truth) else number
+        return replace(number, mixed=YES) if isinstance(value, Truth) else number
 
     def truth(self, value: Value) -> Truth:
         """Whether Python takes it as true; a number is, unless it is 0."""
@@ -202,7 +204,8 @@ class Pairs:
         return self._chosen(test, self.uncounted(one), self.uncounted(two))
 
     def _chosen(self, test: Truth, one: Scalar, two: Scalar) -> Scalar:
-        first, mixed = self.symbols.choice(test.one, one.one, two.one), one.mixed or two.mixed
+        first, mixed = self.symbols.choice(test.one, one.one, two.one), self.chosen(test, one.mixed, two.mixed)
+        assert isinstance(mixed, Truth)
         if test.one == test.two:
             return Scalar(first, self.symbols.choice(test.one, one.gap, two.gap), mixed)
         return Scalar(first, self.symbols.choice(test.two, one.two, two.two) - first, mixed)
@@ -217,7 +220,10 @@ class Pairs:
         return self.number(value).gap
 
     def unchanged(self, value: Value) -> list[str]:
-        """Formulas that together say that both runs hold the same; a list's at an arbitrary index."""
+        """Formulas that together say that both runs hold the same; a list's at an arbitrary index.
+
+        True is not the same as 1: whoever sees the output can tell them apart.
+        """
         if isinstance(value, tuple):
             return [part for each in value for part in self.unchanged(each)]
         if isinstance(value, Truth):
@@ -227,7 +233,15 @@ class Pairs:
             inside = both(self.symbols.compare(">=", index), self.symbols.compare("<", index - value.length.one))
             elements = [implies(inside, part) for part in self.unchanged(value.element(index))]
             return [self.symbols.compare("==", value.length.gap), *elements]
-        return [self.symbols.compare("==", self.difference(value))]
+        return [self.symbols.compare("==", self.difference(value)), *self.kinds_alike(value)]
+
+    def kinds_alike(self, value: Value) -> list[str]:
+        """Formulas that say that a number is a truth value in both runs or in neither."""
+        if isinstance(value, Maybe):
+            return [implies(self.is_code(value.special.one, 0), each) for each in self.kinds_alike(value.number)]
+        if not isinstance(value, Scalar) or value.mixed.one == value.mixed.two:
+            return []
+        return [same(value.mixed.one, value.mixed.two)]
 
     def symbols_of(self, value: Value) -> set[str]:
         """The symbols that occur in it."""

@@ -118,14 +118,16 @@ def with_piecewise(term: Any) -> Any:
 
 
 class xlogx(sympy.Function):
-    """x log x, and 0 at 0, for x >= 0."""
+    """x log x for x > 0, and 0 up to 0."""
 
     is_real = True
 
     @classmethod
     def eval(cls, x: Any) -> Any:
         """The value, where it is known."""
-        return S.Zero if x in (0, 1) else x * sympy.log(x) if x.is_number and x.is_positive else None
+        if x == 1 or (x.is_number and x.is_nonpositive):
+            return S.Zero
+        return x * sympy.log(x) if x.is_number and x.is_positive else None
 
     def fdiff(self, argindex: int = 1) -> Any:
         """The derivative."""

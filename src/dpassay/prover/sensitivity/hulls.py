@@ -60,6 +60,8 @@ class Domain:
         return self._extreme(Max, terms)
 
     def _extreme(self, join: Any, terms: Sequence[Any]) -> Any:
+        if any(term in (S.ComplexInfinity, S.NaN) for term in terms):  # a divisor may be 0 there
+            return S.Infinity if join is Max else S.NegativeInfinity
         kept: list[Any] = []
         for term in dict.fromkeys(terms):
             if any(self._beats(join, other, term) for other in kept):
@@ -336,7 +338,7 @@ def _extent(term: Any, x: Any, low: Any, high: Any) -> Interval:
     cuts = {low, high}
     for part in sympy.preorder_traversal(term):
         gaps: list[Any] = []
-        if isinstance(part, sympy.Abs):
+        if isinstance(part, sympy.Abs | xlogx):
             gaps = [part.args[0]]
         elif isinstance(part, Max | Min):
             gaps = [a - b for k, a in enumerate(part.args) for b in part.args[:k]]
@@ -381,7 +383,7 @@ def _roots(gap: Any, x: Any) -> list[Any]:
 
 def _resolved(term: Any, x: Any, at: Any) -> Any:
     """The term with the cases that hold at a point."""
-    if not term.args or not term.has(sympy.Abs, Max, Min, Choice):
+    if not term.args or not term.has(sympy.Abs, Max, Min, Choice, xlogx):
         return term
     here = {x: ball(at)}
     if isinstance(term, Choice):
@@ -393,6 +395,11 @@ def _resolved(term: Any, x: Any, at: Any) -> Any:
     args = [_resolved(each, x, at) for each in term.args]
     if isinstance(term, sympy.Abs):
         return args[0] if ball(args[0], here) >= 0 else -args[0]
+    if isinstance(term, xlogx):
+        sure = decided(args[0] > 0, here)
+        if sure is None:
+            raise Unencodable(f"{term}")
+        return xlogx(args[0]) if sure else S.Zero
     if isinstance(term, Max | Min):
         sign = 1 if isinstance(term, Max) else -1
         return max(args, key=lambda each: sign * float(ball(each, here).mid()))

@@ -100,6 +100,7 @@ def _method(reader: Any, method: Method, arguments: list[Any], keywords: dict[st
 def _elementwise(meaning: Callable[[Any], Any], needs: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
     def handler(reader: Any, x: Any, /) -> Any:
         def one(value: Any) -> Any:
+            _no_truths(reader, value)
             value = number(value)
             if needs:
                 reader.require(needs(value))
@@ -108,6 +109,13 @@ def _elementwise(meaning: Callable[[Any], Any], needs: Callable[[Any], Any] | No
         return reader.mapped(one, _array(reader, x))
 
     return handler
+
+
+def _no_truths(reader: Any, *values: Any) -> None:
+    """Refuses truth values where numpy makes other truth values of them, which it does not add as numbers."""
+    for value in values:
+        if reader.is_truth(value.body if isinstance(value, Sequence) else value):
+            reader.refuse("a truth value where a number belongs")
 
 
 def _only_numbers(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,7 +145,6 @@ _ELEMENTWISE: list[tuple[tuple[Any, ...], tuple[Any, ...], Callable[[Any], Any],
     ((math.cosh,), (np.cosh,), sympy.cosh, None),
     ((math.exp2,), (np.exp2,), lambda x: sympy.exp(x * sympy.log(2)), None),
     ((), (np.square,), lambda x: x**2, None),
-    ((), (np.reciprocal,), lambda x: 1 / x, lambda x: Ne(x, 0)),
     ((math.floor,), (np.floor,), floor, None),
     ((math.ceil,), (np.ceil,), ceiling, None),
     ((math.trunc,), (np.trunc,), lambda x: Choice(x >= 0, floor(x), ceiling(x)), None),
@@ -192,6 +199,7 @@ def _log(reader: Any, x: Any, base: Any = None, /) -> Any:
 
 @_of(builtins.abs)
 def _abs(reader: Any, x: Any, /) -> Any:
+    _no_truths(reader, x)
     if isinstance(x, Sequence):
         reader.array_only(x)
     return reader.mapped(lambda v: Abs(number(v)), x)
@@ -296,6 +304,7 @@ def _neither(reader: Any, a: Any, /) -> Any:
 def _clip(reader: Any, x: Any, a_min: Any = None, a_max: Any = None) -> Any:
     if isinstance(a_min, Sequence) or isinstance(a_max, Sequence):
         reader.refuse("bounds of a clip that are arrays")
+    _no_truths(reader, a_min, a_max)
 
     def one(value: Any) -> Any:
         value = number(value)
@@ -308,6 +317,7 @@ def _clip(reader: Any, x: Any, a_min: Any = None, a_max: Any = None) -> Any:
 @_of(np.where)
 def _where(reader: Any, condition: Any, x: Any, y: Any, /) -> Any:
     def one(c: Any, a: Any, b: Any) -> Any:
+        _no_truths(reader, a, b)
         return Choice(reader.boolean(c), number(a), number(b))
 
     return reader.mapped(one, *(_array(reader, each) for each in (condition, x, y)))
@@ -315,11 +325,13 @@ def _where(reader: Any, condition: Any, x: Any, y: Any, /) -> Any:
 
 @_of(np.maximum, np.fmax)
 def _maximum(reader: Any, a: Any, b: Any, /) -> Any:
+    _no_truths(reader, a, b)
     return reader.mapped(lambda x, y: Max(number(x), number(y)), _array(reader, a), _array(reader, b))
 
 
 @_of(np.minimum, np.fmin)
 def _minimum(reader: Any, a: Any, b: Any, /) -> Any:
+    _no_truths(reader, a, b)
     return reader.mapped(lambda x, y: Min(number(x), number(y)), _array(reader, a), _array(reader, b))
 
 
@@ -337,6 +349,7 @@ def _elements(reader: Any, value: Any) -> Sequence:
 
 
 def _total(reader: Any, value: Any, start: Any = S.Zero) -> Any:
+    _no_truths(reader, start)
     over = _elements(reader, value)
     if isinstance(over, tuple):
         return sum((reader.scalar(each) for each in over), reader.scalar(start))
@@ -386,10 +399,11 @@ def _extreme(kind: str) -> Callable[..., Any]:
         if others:
             if default is not None:
                 reader.refuse("a default beside several values")
-            return join(*(reader.scalar(each) for each in (first, *others)))
+            return _extreme_of(reader, join, (first, *others))
         over = _elements(reader, first)
         if isinstance(over, tuple):
-            return join(*(reader.scalar(each) for each in over))
+            return _extreme_of(reader, join, over)
+        truth = reader.is_truth(over.body) or reader.is_truth(default)
         if over.where is not sympy.true:
             if default is None:
                 reader.refuse(f"the {kind} of selected elements, of which there may be none: give a default")
@@ -401,9 +415,15 @@ def _extreme(kind: str) -> Callable[..., Any]:
             kept = aggregate(kind, over.binders, Choice(over.where, number(over.body), low))
             # with a default that no element can pass, it is one more element
             return found if _beyond(reader, over.body, default, kind) else _guarded(some, kept, default, reader)
-        return _bounded_extreme(reader, kind, over, default)
+        made = _bounded_extreme(reader, kind, over, default)
+        return reader.as_truth(made) if truth else made
 
     return handler
+
+
+def _extreme_of(reader: Any, join: Any, values: Any) -> Any:
+    made = join(*(reader.scalar(each) for each in values))
+    return reader.as_truth(made) if any(map(reader.is_truth, values)) else made
 
 
 def _beyond(reader: Any, body: Any, default: Any, kind: str) -> bool:
@@ -652,6 +672,8 @@ def _running(reader: Any, value: Any, kind: str, made: str) -> Sequence:
     over = _elements(reader, value)
     if len(over.binders) != 1 or over.where is not sympy.true:
         reader.refuse("running totals of selected elements")
+    if made == "iterator" or kind in ("max", "min"):
+        _no_truths(reader, over)
     ((index, length),) = over.binders
     before = new_index()
     body = aggregate(kind, ((before, index + 1),), number(over.body).subs(index, before))
@@ -700,6 +722,7 @@ def _reduce(reader: Any, function: Any, value: Any, initial: Any = None, /) -> A
     over = _elements(reader, value)
     if isinstance(over, tuple) or len(over.binders) != 1 or over.where is not sympy.true:
         reader.refuse("a reduction of this list")
+    _no_truths(reader, over, initial)
     ((index, length),) = over.binders
     state = sympy.Dummy("state", real=True)
     reader.path += [Ge(index, 0), Lt(index, length)]
@@ -724,6 +747,7 @@ def _sorted(reader: Any, value: Any, /, *, key: Any = None, reverse: Any = sympy
     rank = place if reverse is sympy.false else length - 1 - place
     if reverse not in (sympy.true, sympy.false):
         reader.refuse("sorting in an order that is not known")
+    _no_truths(reader, over)
     body = _order(index, length, number(over.body), rank)
     return Sequence(((place, length),), body, kind="array" if over.kind == "array" else "list")
 
@@ -750,6 +774,7 @@ def _diff(reader: Any, a: Any, /) -> Any:
     ((index, length),) = over.binders
     if over.where is not sympy.true:
         reader.refuse("differences of selected elements")
+    _no_truths(reader, over)
     reader.require(Ge(length, 1))
     return Sequence(((index, length - 1),), _swap(over.body, index, index + 1) - over.body, kind="array")
 

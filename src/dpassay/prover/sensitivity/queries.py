@@ -381,12 +381,12 @@ def ball(term: Any, values: Mapping[Any, arb] | None = None) -> arb:
 
 
 def _xlogx(x: arb) -> arb:
-    """x log x, 0 at 0: it falls until 1/e and rises from there."""
+    """x log x, and 0 up to 0: from there it falls until 1/e and rises again."""
     low, high = x.lower(), x.upper()
     turn = arb(-1).exp()
 
     def at(point: arb) -> arb:
-        return point * point.log() if point > 0 else arb(0)  # x >= 0 was proved; a ball may reach a little below
+        return point * point.log() if point > 0 else arb(0)
 
     ends = at(low).union(at(high))
     return ends if high <= turn or low >= turn else ends.union(-turn)

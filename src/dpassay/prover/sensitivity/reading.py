@@ -10,7 +10,7 @@ import inspect
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from fractions import Fraction
@@ -142,6 +142,7 @@ class _Reader:
         self.running: set[Any] = set()
         self.stores: Counter[str] = Counter()
         self.parameters: dict[str, Any] = {}
+        self.truths: set[Any] = set()
 
     def refuse(self, reason: str) -> Any:
         raise NotUnderstood(reason, self.line)
@@ -287,7 +288,8 @@ class _Reader:
             self.refuse("branches that give different lists")
         if isinstance(yes, sympy.logic.boolalg.Boolean) and isinstance(no, sympy.logic.boolalg.Boolean):
             return Or(And(condition, yes), And(Not(condition), no))
-        return Choice(condition, self.scalar(yes), self.scalar(no))
+        made = Choice(condition, self.scalar(yes), self.scalar(no))
+        return self.as_truth(made) if self.is_truth(yes) or self.is_truth(no) else made
 
     def statement(self, node: ast.stmt, scope: dict[str, Any], block: Several[ast.stmt]) -> None:
         """One statement that returns nothing; changes the scope."""
@@ -302,9 +304,9 @@ class _Reader:
                 if len(targets) > 1 and not isinstance(held, sympy.Basic):
                     self.refuse("several names for one list")
                 for target in targets:
-                    self.assign(target, held, scope, node.value)
+                    self.assign(target, held, scope)
             case ast.AnnAssign(target=ast.Name() as target, value=value) if value is not None:
-                self.assign(target, self.value(value, scope), scope, value)
+                self.assign(target, self.value(value, scope), scope)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 held = self.name(name, scope)
                 if isinstance(held, Sequence | Growing | tuple):
@@ -325,7 +327,7 @@ class _Reader:
             case _:
                 self.refuse(f"a statement of this kind ({type(node).__name__})")
 
-    def assign(self, target: ast.expr, value: Any, scope: dict[str, Any], node: ast.expr | None = None) -> None:
+    def assign(self, target: ast.expr, value: Any, scope: dict[str, Any]) -> None:
         if isinstance(target, ast.Tuple | ast.List):
             if not isinstance(value, tuple) or len(value) != len(target.elts):
                 self.refuse("an assignment to several names from something else than as many values")
@@ -334,9 +336,10 @@ class _Reader:
             return
         if not isinstance(target, ast.Name):
             self.refuse("an assignment to a part of a list or object")
-        if isinstance(value, Sequence) and value.kind == "iterator":
+        if any(_holds_iterator(each) for each in _parts(value)):
             self.refuse("an iterator that is kept under a name: it can be read only once; make it a list")
-        if isinstance(node, ast.Name) and isinstance(value, Growing):
+        held = {id(each) for known in scope.values() for each in _parts(known)}
+        if any(isinstance(each, Growing) and id(each) in held for each in _parts(value)):
             self.refuse("a second name for a list that changes")
         scope[target.id] = value  # type: ignore[attr-defined]
 
@@ -374,7 +377,7 @@ class _Reader:
     def define(self, node: ast.FunctionDef, scope: dict[str, Any]) -> None:
         if node.decorator_list:
             self.refuse("decorators are not read")
-        scope[node.name] = Local(node.args, node.body, scope, self.space)
+        scope[node.name] = Local(node.args, node.body, scope, self.space, self.stores)
 
     def changed_in_place(self, name: str, method: str, arguments: list[ast.expr], scope: dict[str, Any]) -> None:
         held = scope.get(name)
@@ -419,18 +422,22 @@ class _Reader:
             elif isinstance(held, sympy.Basic):
                 start = self.scalar(held)
                 states[name] = inner[name] = Dummy(name, real=True, integer=start.is_integer or None)
+                if self.is_truth(held):
+                    self.as_truth(states[name])
             else:
                 self.refuse(f"{name}, which is no number, changes in a loop")
         self.path += [Ge(index, 0), Lt(index, length), where]
         before = len(self.obligations)
         self.assign(node.target, over.body, inner)
         after = self.body(node.body, inner)
+        self.same_lists(growing, after)
         if where is not sympy.true:
             after = {
                 n: self.joined(where, after[n], s) if n in states else after[n] for n, s in {**after, **states}.items()
             }
         del self.path[-3:]
         updates = {name: self.scalar(after[name]) for name in states}
+        truths = {name for name in states if self.is_truth(after[name])}
         for name, state in states.items():  # whether it stays an integer
             if state.is_integer and not updates[name].is_integer:
                 plain = Dummy(name, real=True)
@@ -441,7 +448,7 @@ class _Reader:
         self._substitute(before, current, growing)
         for name in list(scope):
             if name in states:
-                scope[name] = final[name]
+                scope[name] = self.as_truth(final[name]) if name in truths else final[name]
         for name, made in growing.items():
             if len(made.items) != 1:
                 self.refuse("a list that does not get one value in each round")
@@ -492,6 +499,7 @@ class _Reader:
                 self.path.append(taken)
                 copies = {name: Growing(list(held.items)) for name, held in grown.items()}
                 made.append(self.body([*branch, *rest], {**scope, **copies}))
+                self.same_lists(copies, made[-1])
                 self.path.pop()
             yes, no = made
             for name in set(yes) | set(no):
@@ -508,6 +516,12 @@ class _Reader:
             if skips:
                 return scope
         return scope
+
+    def same_lists(self, lists: Mapping[str, Growing], scope: Mapping[str, Any]) -> None:
+        """Refuses a list that grows whose name stands for something else now."""
+        for name, made in lists.items():
+            if scope.get(name) is not made:
+                self.refuse(f"{name}, a list that changes, is assigned anew in a loop")
 
     def solved(
         self, states: dict[str, Any], updates: dict[str, Any], scope: dict[str, Any], index: Any, length: Any
@@ -597,6 +611,8 @@ class _Reader:
                 over = self.iterable(self.value(node.iter, scope))
                 if isinstance(over, tuple):
                     self.refuse("a loop that returns")
+                if set(_stores([node.target])) & set(scope):
+                    self.refuse("a loop variable that is assigned elsewhere")
                 over = self.renamed(over)
                 inner = dict(scope)
                 self.assign(node.target, over.body, inner)
@@ -666,7 +682,7 @@ class _Reader:
                     return Growing()
                 return tuple(self.value(each, scope) for each in elements)
             case ast.Lambda(args=arguments, body=body):
-                return Local(arguments, body, scope, self.space)
+                return Local(arguments, body, scope, self.space, self.stores)
             case ast.ListComp() | ast.GeneratorExp():
                 return self.comprehension(node, scope)
             case ast.Subscript(value=inner, slice=place):
@@ -787,6 +803,8 @@ class _Reader:
     def operation(self, op: ast.operator, a: Any, b: Any) -> Any:
         if isinstance(op, ast.BitAnd | ast.BitOr):
             return (And if isinstance(op, ast.BitAnd) else Or)(self.boolean(a), self.boolean(b))
+        if self.is_truth(a) and self.is_truth(b):
+            self.refuse("arithmetic of two truth values, which numpy does otherwise than Python")
         a, b = number(a), number(b)
         match op:
             case ast.Add():
@@ -807,6 +825,18 @@ class _Reader:
             case ast.Pow():
                 return self.power(a, b)
         return self.refuse("an operator of this kind")
+
+    def is_truth(self, value: Any) -> bool:
+        """Whether it is a truth value, or a number that stands for one."""
+        if not isinstance(value, sympy.Basic):
+            return False
+        return value in self.truths or (isinstance(value, sympy.logic.boolalg.Boolean) and not value.is_Symbol)
+
+    def as_truth(self, value: Any) -> Any:
+        """A number that may stand for a truth value; two of them are not to be added."""
+        if not value.is_number:
+            self.truths.add(value)
+        return value
 
     def power(self, a: Any, b: Any) -> Any:
         if b.is_integer and b.is_nonnegative:
@@ -1007,21 +1037,28 @@ class _Reader:
     def apply(self, function: Any, arguments: list[Any], keywords: dict[str, Any] | None = None) -> Any:
         """Reads the body of a function of the user's with these arguments."""
         keywords = keywords or {}
-        if any(isinstance(each, Growing) for each in arguments):
+        given_parts = [part for each in (*arguments, *keywords.values()) for part in _parts(each)]
+        if any(isinstance(each, Growing) for each in given_parts):
             self.refuse("a list that changes, given to another function")
-        if any(isinstance(each, Sequence) and each.kind == "iterator" for each in arguments):
+        if any(map(_holds_iterator, given_parts)):
             self.refuse("an iterator given to another function: make it a list")
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.refuse("functions that call each other too deeply")
-        kept = self.space, self.locals_of, self.offset, self.line
+        kept = self.space, self.locals_of, self.stores, self.offset, self.line
         if isinstance(function, Local):
             names, defaults = function.arguments, {}
-            body, scope = function.body, dict(function.scope)
+            body = function.body
             nodes = body if isinstance(body, list) else [body]
             used = {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
-            if any(self.stores[name] > 1 for name in used & set(scope)):
+            own = {each.arg for each in (*names.posonlyargs, *names.args, *names.kwonlyargs)} | set(_stores(nodes))
+            scope = {name: held for name, held in function.scope.items() if name not in own}
+            if any(function.stores[name] > 1 for name in used - own):
                 self.refuse("an inner function that uses a name which is assigned more than once")
+            if any(isinstance(part, Growing) for name in used - own for part in _parts(scope.get(name))):
+                self.refuse("an inner function that uses a list that changes")
+            self.space, self.locals_of = function.space, {*own, *function.stores}
+            self.stores = function.stores + Counter(_stores(nodes)) + Counter(own)
             if function.arguments.defaults or function.arguments.kw_defaults:
                 self.refuse("defaults of an inner function")
         else:
@@ -1030,8 +1067,10 @@ class _Reader:
             names, body, scope = definition.args, definition.body, {}
             given = inspect.signature(function).parameters.values()
             defaults = {p.name: self.constant(p.default) for p in given if p.default is not inspect.Parameter.empty}
-            self.space = _names(function)
-            self.offset = first - 1
+            self.space, self.offset = _names(function), first - 1
+            parameters = [each.arg for each in (*names.posonlyargs, *names.args, *names.kwonlyargs)]
+            self.stores = Counter(_stores(body)) + Counter(parameters)
+            self.locals_of = set(self.stores)
         if names.vararg or names.kwarg:
             self.refuse("parameters with * or **")
         wanted = [argument.arg for argument in (*names.posonlyargs, *names.args, *names.kwonlyargs)]
@@ -1041,14 +1080,10 @@ class _Reader:
         if set(bound) != set(wanted):
             self.refuse("a call with other parameters than the function has")
         scope.update(bound)
-        if isinstance(body, list):
-            self.locals_of = (
-                set(_stores(body)) | set(wanted) | (set(function.scope) if isinstance(function, Local) else set())
-            )
         value = self.run(body, scope) if isinstance(body, list) else self.value(body, scope)
         if value is _Raised:
             self.refuse("a function that only raises")
-        self.space, self.locals_of, self.offset, self.line = kept
+        self.space, self.locals_of, self.stores, self.offset, self.line = kept
         self.depth -= 1
         return value
 
@@ -1059,6 +1094,19 @@ def _names(function: Any) -> dict[str, Any]:
 
 
 _Raised, _Never = object(), object()
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A value, or what is in a tuple of values."""
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _parts(each)
+    else:
+        yield value
+
+
+def _holds_iterator(value: Any) -> bool:
+    return isinstance(value, Sequence) and value.kind == "iterator"
 
 
 def _subs(body: Any, swap: dict[Any, Any]) -> Any:

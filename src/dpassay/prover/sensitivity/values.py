@@ -1,6 +1,7 @@
 """What an expression of the source stands for, beside numbers and lists; and that it stands for nothing."""
 
 import ast
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +21,11 @@ class NeedsArray(NotUnderstood):
 class Local:
     """A function or lambda of the source, to be read where it is called."""
 
-    def __init__(self, arguments: ast.arguments, body: Any, scope: dict[str, Any], space: dict[str, Any]):
-        self.arguments, self.body, self.scope, self.space = arguments, body, scope, space
+    def __init__(
+        self, arguments: ast.arguments, body: Any, scope: dict[str, Any], space: dict[str, Any], stores: Counter[str]
+    ):
+        """`stores`: how often each name of the function around it is assigned."""
+        self.arguments, self.body, self.scope, self.space, self.stores = arguments, body, scope, space, stores
 
 
 @dataclass
