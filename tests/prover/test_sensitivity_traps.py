@@ -439,6 +439,43 @@ def test_an_inner_function_is_read_with_the_names_of_its_own_module(monkeypatch,
         del sys.modules["module_of_applied"]
 
 
+def _apart_where_empty(data):
+    if len(data) == 0:
+        return -1
+    seen = [1 if _seldom(x) else 0 for x in data]
+    return sum(a * b for a, b in zip(seen, reversed(seen), strict=True))
+
+
+def _distinct(data):
+    return len(set(data))
+
+
+@pytest.mark.parametrize(("function", "least"), [(_apart_where_empty, 2), (_distinct, 1)])
+def test_a_bound_for_one_entry_and_more_is_none_for_the_empty_list(function, least):
+    found = dp.sensitivity(function, relation="add_or_remove_one:entry")
+    assert found.outcome == "holds"
+    assert found.upper.subs("n", 0) >= least
+
+
+def _numbered_from_below(data):
+    return sum(i * x for i, x in enumerate(data, start=-1)) / len(data)
+
+
+def _rotated(data):
+    return sum(a * b for a, b in zip(data, data[1:] + data[:1], strict=True))
+
+
+def _remainder_of_nothing(data):
+    return data[0] % 0
+
+
+@pytest.mark.parametrize("function", [_numbered_from_below, _rotated, _remainder_of_nothing])
+def test_a_division_by_zero_in_a_reading_raises_nothing(function):
+    for relation in ("replace_one:entry", "add_or_remove_one:entry"):
+        found = dp.sensitivity(function, relation=relation)
+        assert "report" not in found.reason
+
+
 def _quotient_of_a_count(data):
     few = sum(1 for x in data if _seldom(x))
     return 1 / few if few > 0 else 5

@@ -144,7 +144,9 @@ class Bounds(Prover):
             if self.short_proved(least, k) is None:
                 prover, cases = self.short[k]
                 gaps = [prover.end(case, gap) for case in cases for gap in self._gaps(case)]
-                least = Max(least, *gaps)  # as it is: what is known of n elsewhere is not known here
+                # SymPy takes n to be at least 1, so that Max(n, 1) is n, and is 0 for n = 0
+                raised = (Max(least, *gaps), least + Max(S.Zero, *gaps))
+                least = next((bound for bound in raised if self.short_proved(bound, k) is not None), S.Infinity)
         return least
 
     def _gaps(self, case: Case) -> list[Any]:

@@ -257,7 +257,10 @@ class Domain:
         low, high = inner.hull(term.body)
         if term.index in low.free_symbols | high.free_symbols:
             if term.kind == "sum":
-                return tuple(_summed(end, term) for end in (low, high))
+                try:
+                    return tuple(_summed(end, term) for end in (low, high))
+                except ZeroDivisionError:  # in SymPy's summation
+                    return INFINITE
             low, high = self._over_index(term, inner, low, high)
         match term.kind:
             case "max" | "min" | "order":

@@ -109,7 +109,10 @@ def read(function: Any, kind: str, named: Several[str] = (), *, length: int | No
     definition, _, _, first = source_of(function)
     n = Dummy("n", integer=True, positive=True) if length is None else sympy.Integer(length)
     reader = _Reader(function, kind, first - 1, n)
-    return reader.whole(definition, named)
+    try:
+        return reader.whole(definition, named)
+    except ZeroDivisionError:
+        raise NotUnderstood("a remainder of a division by 0", reader.line) from None
 
 
 def _stores(nodes: Several[ast.AST]) -> list[str]:
