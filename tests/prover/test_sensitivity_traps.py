@@ -382,6 +382,20 @@ def _sum_from_false(data):
     return total - np.sum((data * 1.0 > 0.31415) & (data * 1.0 < 0.31416))
 
 
+def _fraction_of_a_total(data):
+    total = 0
+    for x in data:
+        total = 1000 * (total - math.floor(total)) + (x if _seldom(x) else 0)
+    return total
+
+
+def _remainder_of_a_total(data):
+    total = 0
+    for x in data:
+        total = 1000 * (total % 1) + (x if _seldom(x) else 0)
+    return total
+
+
 def _integer_reciprocal(data):
     seen = (np.asarray(data) > 0.31415) & (np.asarray(data) < 0.31416)
     return np.sum(np.reciprocal(1 + seen))
@@ -410,6 +424,8 @@ SELDOM_WRONG = [
     _differences_of_a_mask,
     _sum_from_true,
     _sum_from_false,
+    _fraction_of_a_total,
+    _remainder_of_a_total,
     _integer_reciprocal,
 ]
 
@@ -418,6 +434,19 @@ SELDOM_WRONG = [
 def test_a_function_whose_reading_no_run_contradicts_has_no_bound(function):
     found = dp.sensitivity(function)
     assert (found.outcome, found.upper) == ("open", None), found
+
+
+def _fractions_of_totals(data):
+    total = fractions = 0
+    for x in data:
+        fractions = fractions + 1000 * (total - int(total))
+        total = total + (x if _seldom(x) else 0)
+    return fractions
+
+
+def test_what_begins_as_an_integer_need_not_stay_one():
+    assert dp.sensitivity(_fractions_of_totals, at_most=0).outcome != "holds"
+    assert dp.sensitivity(_fractions_of_totals, at_most="300*(n - 1)").outcome != "holds"
 
 
 def _applied(function, data):

@@ -413,7 +413,6 @@ class _Reader:
             self.refuse("a loop over pairs: write two loops")
         over = self.renamed(over)
         (index, length), where = over.binders[0], over.where
-        inner = dict(scope)
         states: dict[str, Any] = {}
         growing: dict[str, Growing] = {}
         for name in sorted(stored & set(scope)):
@@ -421,32 +420,34 @@ class _Reader:
             if isinstance(held, Growing):
                 if held.items:
                     self.refuse("a list that several loops append to")
-                growing[name] = inner[name] = Growing()
             elif isinstance(held, sympy.Basic):
-                start = self.scalar(held)
-                states[name] = inner[name] = Dummy(name, real=True, integer=start.is_integer or None)
-                if self.is_truth(held):
-                    self.as_truth(states[name])
+                states[name] = Dummy(name, real=True, integer=self.scalar(held).is_integer or None)
             else:
                 self.refuse(f"{name}, which is no number, changes in a loop")
-        self.path += [Ge(index, 0), Lt(index, length), where]
         before = len(self.obligations)
-        self.assign(node.target, over.body, inner)
-        after = self.body(node.body, inner)
-        self.same_lists(growing, after)
-        if where is not sympy.true:
-            after = {
-                n: self.joined(where, after[n], s) if n in states else after[n] for n, s in {**after, **states}.items()
-            }
-        del self.path[-3:]
-        updates = {name: self.scalar(after[name]) for name in states}
+        while True:  # again where a number that was taken for an integer turns out to be none
+            del self.obligations[before:]
+            for name, state in states.items():
+                if self.is_truth(scope[name]):
+                    self.as_truth(state)
+            growing = {n: Growing() for n in sorted(stored & set(scope)) if isinstance(scope[n], Growing)}
+            inner = {**scope, **states, **growing}
+            self.path += [Ge(index, 0), Lt(index, length), where]
+            self.assign(node.target, over.body, inner)
+            after = self.body(node.body, inner)
+            self.same_lists(growing, after)
+            if where is not sympy.true:
+                after = {
+                    n: self.joined(where, after[n], s) if n in states else after[n]
+                    for n, s in {**after, **states}.items()
+                }
+            del self.path[-3:]
+            updates = {name: self.scalar(after[name]) for name in states}
+            broken = [name for name, state in states.items() if state.is_integer and not updates[name].is_integer]
+            if not broken:
+                break
+            states.update((name, Dummy(name, real=True)) for name in broken)
         truths = {name for name in states if self.is_truth(after[name])}
-        for name, state in states.items():  # whether it stays an integer
-            if state.is_integer and not updates[name].is_integer:
-                plain = Dummy(name, real=True)
-                updates = {n: u.subs(state, plain) for n, u in updates.items()}
-                self._substitute(before, {state: plain}, growing)
-                states[name] = plain
         current, final = self.solved(states, updates, scope, index, length)
         self._substitute(before, current, growing)
         for name in list(scope):
