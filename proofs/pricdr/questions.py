@@ -13,7 +13,7 @@ from typing import Any
 from dpassay.core.claims import Claim, Context, Verdict
 from dpassay.core.records import Table
 from dpassay.data.pricdr_tasks import TASKS
-from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC
+from dpassay.experiments.pricdr.printed import CROSS_DOMAIN, METRICS, PROPOSED, SINGLE_DOMAIN, SYMMETRIC, TABLE_EPSILON
 from dpassay.proofs.decisions import shown
 from dpassay.replay import Rejected, check
 from dpassay.runs.results import committed
@@ -173,10 +173,9 @@ def _sparsity(runs: Sequence[Run], reading: str) -> Differences:
 
 
 def _usual(reading: str) -> dict[str, Any]:
-    from dpassay.experiments.pricdr.sweeps import READINGS as settings  # loads JAX, which most verdicts do not need
-    from dpassay.experiments.pricdr.sweeps import TABLE_EPSILON
+    from dpassay.models.published import RELEASED, Publication  # loads JAX, which most verdicts do not need
 
-    source = settings[reading].source
+    source = RELEASED if reading == "released" else Publication()
     return {"epsilon": TABLE_EPSILON, "num_rows": source.num_rows, "density": source.density, "share": 1.0}
 
 

@@ -90,6 +90,7 @@ def test_broken_check_costs_only_its_own_verdict(claim):
     item = judged(fake)
     assert item.verdict.outcome == "open"
     assert "ZeroDivisionError: oops" in item.verdict.explanation
+    assert not item.as_expected, "even where the claim is open"
 
 
 def test_claim_about_absent_data_is_open_and_fails_nothing(claim):

@@ -15,11 +15,14 @@ from dpassay.replay.kernel import STATEMENTS, definitions
 
 NOT_REVIEWED = "not reviewed"
 DECIDED = ("holds", "refuted", "vacuous")
+A_VERDICT = "a verdict"
+"""What is expected of a check that broke off."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict with its sealed certificates, the reviewed outcome (None: not reviewed), and the seconds it took.
+    """A verdict with its sealed certificates, the reviewed outcome (None: not reviewed; `A_VERDICT` where
+    the check broke off), and the seconds it took.
 
     What each certificate concludes is an outcome, "part of" one, "note", or "not reviewed"; of a part or a note there
     are its id and its statement, of others two empty texts.
@@ -80,6 +83,7 @@ def judge(claim: Claim, context: Context) -> Judged:
         raise
     except Exception as error:  # one broken check must not cost the other verdicts; it shows as unexpected
         verdict = Verdict(claim.id, "open", f"the check broke off: {type(error).__name__}: {error}")
+        expected = A_VERDICT  # also where a check that ends finds the claim open
     verdict = replace(verdict, evidence=(*_theorem(claim, verdict.outcome), *verdict.evidence))
     certificates: list[Certificate] = []
     shown: list[Reviewed | Rejected] = []

@@ -29,7 +29,7 @@ import optax
 from dpassay.core.checks import check_choices
 from dpassay.core.errors import InvalidInput
 from dpassay.core.shapes import Array, Float, Int
-from dpassay.models.published import Publication, published
+from dpassay.models.published import RELEASED, Publication, published
 from dpassay.models.task import Scores, Task
 from dpassay.models.training import adam, dropped, trained
 
@@ -74,10 +74,9 @@ class Settings:
 
 
 def released(**changed: Any) -> Settings:
-    """The settings of the authors' code, with `changed` ones. Its README runs 204 rows at density 0.8."""
+    """The settings of the authors' code, with `changed` ones."""
     defaults: dict[str, Any] = {"hidden": 100, "embedding": 100, "epochs": 300, "dropout": 0.5}
-    source = Publication(variant="released", num_rows=204, density=0.8)
-    return Settings(**{"reading": "released", "source": source, "weight_decay": 1e-3, **defaults, **changed})
+    return Settings(**{"reading": "released", "source": RELEASED, "weight_decay": 1e-3, **defaults, **changed})
 
 
 def train(task: Task, settings: Settings = Settings(), *, seed: int = 0) -> Iterator[Scores]:

@@ -12,6 +12,9 @@ SYMMETRIC = "PriCDR-SYM"
 
 PROPOSED = ("PriCDR-J", "PriCDR-S")
 
+TABLE_EPSILON = 64.0
+"""Table 1's epsilon is not printed; section 6.3 finds accuracy level from 32 or from 2 on."""
+
 _PRINTED = {
     "Amazon Music to Book": """
         BPR 0.2633 0.2090 0.1827 0.3824 0.2580 0.2442

@@ -20,6 +20,7 @@ from dpassay.core.progress import Say, silent
 from dpassay.core.records import Plot, Table
 from dpassay.data.reading import PLAIN
 from dpassay.experiments.cells import difference, grouped, mean_series
+from dpassay.experiments.pricdr.printed import TABLE_EPSILON
 from dpassay.experiments.pricdr.ranking import evaluate
 from dpassay.experiments.request import Request
 from dpassay.models.heterocdr import Settings, released, train
@@ -33,9 +34,6 @@ MAIN = (1.0, 8.0, 64.0)
 ROWS = (100, 200, 400, 600, 800)
 DENSITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 SHARES = (1.0, 0.5, 0.25, 0.125)
-TABLE_EPSILON = 64.0
-"""Table 1's epsilon is not printed; section 6.3 finds accuracy level from 32 or from 2 on."""
-
 READINGS: Mapping[str, Settings] = {"paper": Settings(), "released": released()}
 SHOWN = ("HR10", "NDCG10")
 SKETCH = ("epsilon", "w", "rows", "density")
