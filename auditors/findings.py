@@ -15,7 +15,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.protocol import FiniteMechanism, Mechanism
 from dpassay.core.records import Plot, Series, Table
-from dpassay.core.text import nats
+from dpassay.core.text import nats, rounded_up
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Result
@@ -113,19 +113,13 @@ def _nothing_found(result: "Result", claim: PrivacyClaim, would: dict[str, float
     smallest, rarest = would["smallest_epsilon"], would["rarest_event"]
     caught = []
     if smallest is not None:
-        caught.append(f"a loss of {nats(smallest)} nats or more in an event as frequent as the one tested")
+        caught.append(f"a loss of {rounded_up(smallest):g} nats or more in an event as frequent as the one tested")
     if rarest is not None:
         caught.append(
             "an output beyond all others, or of a kind of its own, that only one of the datasets can give, if its "
-            f"probability is {_up(rarest)} or more"
+            f"probability is {rounded_up(rarest, 2):g} or more"
         )
     return words + (f" With probability {POWER:g} this run would have caught {' and '.join(caught)}." if caught else "")
-
-
-def _up(probability: float) -> str:
-    """Two digits, never fewer than it is."""
-    step = 10.0 ** (math.floor(math.log10(probability)) - 1)
-    return f"{math.ceil(probability / step) * step:.2g}"
 
 
 def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, num_pairs: int) -> str:

@@ -30,6 +30,7 @@ import pytest
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.files import check_writable, write_file
+from dpassay.core.text import rounded_up
 from dpassay.runs.compiled import kept_programs
 from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
 
@@ -533,7 +534,7 @@ def _require_power(content: Mapping[str, Any]) -> None:
     smallest = content["detectable"]["smallest_epsilon"]
     if wanted is None or (smallest is not None and smallest <= wanted):
         return
-    seen = "nothing" if smallest is None else f"an epsilon of {smallest:.3g} or more"
+    seen = "nothing" if smallest is None else f"an epsilon of {rounded_up(smallest):g} or more"
     raise Undecided(
         f"--dp-require-power={wanted:g}: this audit would have caught {seen} with probability 0.9; "
         "give it more samples or time"
@@ -593,7 +594,7 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
     for audit in audits:
         outcome = audit["verdict"]["outcome"] + (" as expected" if audit["expected"] else "")
         smallest = audit["detectable"]["smallest_epsilon"]
-        seen = "nothing" if smallest is None else f"epsilon {number(smallest)}"
+        seen = "nothing" if smallest is None else f"epsilon {rounded_up(smallest):g}"
         seen = "-" if audit["verdict"]["outcome"] == "refuted" else seen
         lower = audit["parameter_lower"]
         bound = "-" if lower is None else f"{audit['parameter_name']} {number(lower)}"

@@ -71,7 +71,10 @@ def test_a_claim_that_just_fell_is_said_to_be_exceeded(monkeypatch):
     monkeypatch.setattr(betting, "lower_bound", lambda grid, log_e, threshold: 0.5)
     found = run_audit(LAPLACE, 0.0, 1.0, claim=dp.PrivacyClaim(0.5), num_samples=4000, time_limit=100.0)
     assert "0.5-DP is violated: the epsilon is more than 0.5 with" in found.verdict.explanation
-    assert audit_text.headline(found.to_json()) == "laplace is not 0.5-DP: epsilon is more than 0.5."
+    content = found.to_json()
+    assert audit_text.headline(content) == "laplace is not 0.5-DP: epsilon is more than 0.5."
+    assert "for the same numbers (seed 0)" in audit_text.next_steps(content)[1]
+    assert "to add fresh samples" in audit_text.next_steps({**content, "ledger": {"runs": 1}})[1]
 
 
 @pytest.mark.parametrize("epsilon", [0.02, 0.1])

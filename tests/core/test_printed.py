@@ -5,6 +5,7 @@ import numpy as np
 from dpassay.core.claims import Verdict
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.registry import find_claim
+from dpassay.core.text import rounded_up
 from dpassay.judging.verification import verify
 
 RATING = NeighboringRelation("add_or_remove_one", "rating")
@@ -77,3 +78,14 @@ def test_of_a_large_witness_what_changed_is_shown() -> None:
     after[77] = np.nan
     user = NeighboringRelation("add_or_remove_one", "user")
     assert str(witness(before, after, user)).count("[1 -> missing]") == 12
+
+
+def test_what_is_caught_is_rounded_up() -> None:
+    assert [rounded_up(value) for value in (1.00003, 0.12345, 0.1234, 10.0, 2e-9)] == [
+        1.001,
+        0.1235,
+        0.1234,
+        10.0,
+        2e-9,
+    ]
+    assert [rounded_up(value, 2) for value in (0.0851, 99.5)] == [0.086, 100.0]

@@ -14,6 +14,12 @@ def rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
+def rounded_up(value: float, digits: int = 4) -> float:
+    """The smallest number of so many significant digits that is not below a positive one, but for what floats round."""
+    step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
+    return float(f"{math.ceil(value / step * (1 - 1e-12)) * step:.{digits}g}")
+
+
 def nats(value: float | str | None) -> str:
     """A privacy loss: four digits, `infinite`, nothing for None."""
     if value is None:

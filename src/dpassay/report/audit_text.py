@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dpassay.core.text import labeled, under
+from dpassay.core.text import labeled, rounded_up, under
 
 Audit = Mapping[str, Any]
 RULES: Mapping[str, str] = {
@@ -142,7 +142,7 @@ def blind_spots(audit: Audit) -> list[str]:
     sentences = []
     if smallest is not None:
         sentences.append(
-            f"In an event as frequent as the one tested, a loss of epsilon {number(smallest, 3)} would have been "
+            f"In an event as frequent as the one tested, a loss of epsilon {rounded_up(smallest):g} would have been "
             f"caught with probability {chance}; a smaller violation of {claim} may have been missed."
         )
     elif rarest is not None:
@@ -174,7 +174,9 @@ def next_steps(audit: Audit) -> list[str]:
     if outcome == "refuted":
         return [
             "Find out why the mechanism makes this event so much likelier on one dataset than on the other.",
-            f"Run the same command again for the same numbers (seed {audit['seed']}), another --seed for fresh ones.",
+            f"Run the same command again for the same numbers (seed {audit['seed']}), another --seed for fresh ones."
+            if audit["ledger"] is None
+            else "Run the same command again to add fresh samples to the evidence in the ledger.",
         ]
     steps = []
     if audit["ledger"] is None:
