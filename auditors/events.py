@@ -16,7 +16,16 @@ import numpy as np
 from scipy import special
 
 from dpassay.auditors.fixed_sample import Counts, predicted_lower
-from dpassay.auditors.learners import COUNTED, FEW_OUTCOMES, SMALL, learn_scorers, refine, tally, tally_more
+from dpassay.auditors.learners import (
+    COUNTED,
+    FEW_OUTCOMES,
+    SMALL,
+    SmoothAdditive,
+    learn_scorers,
+    refine,
+    tally,
+    tally_more,
+)
 from dpassay.auditors.scorers import Scorer, Stack
 from dpassay.auditors.trends import Trend, fit_trend, unknown
 from dpassay.core.errors import InvalidInput
@@ -143,7 +152,8 @@ def learn(
         seed: of everything random.
         effort: "small" (milliseconds, any number of samples) or "normal" (seconds).
         more: draws further training samples from a side and a number, and how many of each side to draw where they
-            help: to refine a stack of scorers (`learners.refine`), or to count outputs of few, not very few, values.
+            help: to refine a stack of scorers (`learners.refine`) and count the bins of a smooth additive model, or to
+            count outputs of few, not very few, values.
 
     Raises:
         InvalidInput: no samples, shapes that do not match, numbers that are not finite, or an unknown effort.
@@ -175,7 +185,16 @@ def learn(
     stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
     if more is None or weights is not None or not stacks:
         return promising
-    return (*promising, *refine(stacks[-1], *more, discrete, seed=seed))
+    draw, size = more
+    additive = SmoothAdditive(*rest)
+
+    def counted(side: int, number: int) -> np.ndarray:
+        rows = draw(side, number)
+        additive.add(side, rows)
+        return rows
+
+    refined = refine(stacks[-1], counted, size, discrete, seed=seed)
+    return (*promising, *refined, *additive.scorers())
 
 
 def select(

@@ -4,8 +4,9 @@ No learner wins everywhere, so several are fitted and the event search chooses a
 tables of outcomes, values and histograms of one column, products of per-column histograms (the exact likelihood ratio
 of independent columns), boosted stumps (additive models, Friedman 2001), a small network, and a stack of them (Wolpert
 1992). Where samples abound, the few outputs that the stack finds most telling are learned once more by themselves: the
-best event is often so rare that a fit to all outputs hardly sees it. Outputs of few values are learned from how often
-each was seen, however many samples those counts stand for.
+best event is often so rare that a fit to all outputs hardly sees it; and an additive model that is smooth along every
+column is fitted to all of them, with finer bins. Outputs of few values are learned from how often each was seen,
+however many samples those counts stand for.
 """
 
 import functools
@@ -17,6 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.linalg import cho_solve, cholesky
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -34,6 +36,9 @@ SMALL = 4096  # training samples per side up to which nothing is fitted that cou
 MANY = 500_000  # training samples per side from which on boosting and the network take more time
 LEAST_CURVATURE = 1e-3  # of the loss on either side of a split
 STACK_SHRINKAGE = 1e-4
+STIFFNESS = 3e5  # one over the variance of a bend between neighboring bins of a smooth model, per square nat
+PRECISIONS = 10.0 ** np.arange(5)  # of the heights, among which the samples choose
+HELD_BACK = 100.0
 BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
@@ -383,6 +388,66 @@ def refine(
         stumps, network = _fit_both(Binned(one, two, discrete, derived=True), seed=seed)
         found.append(Refined(base, fit_stack([base, stumps, network], held[0], held[1]), cuts[above], bool(above)))
     return tuple(found)
+
+
+class SmoothAdditive:
+    """An additive model whose steps are smooth along each column, from samples that are counted and forgotten.
+
+    P-splines (Eilers and Marx 1996) by least squares: where log-ratios are far below 1, the dataset regressed on the
+    bins of all columns together is the logistic regression, and needs no more of the samples than how often two bins
+    meet. Neighboring bins are held to a line: tails too rare to be learned go on as what is next to them goes. It reads
+    the first MAX_COLUMNS columns that vary.
+    """
+
+    def __init__(self, one: np.ndarray, two: np.ndarray) -> None:
+        """Sets the bins by training samples, shape (n, d) a side, and counts them."""
+        columns = [np.sort(np.concatenate([one[:, place], two[:, place]])) for place in range(one.shape[1])]
+        self._columns = [place for place, values in enumerate(columns) if values[0] < values[-1]][:MAX_COLUMNS]
+        self._edges = [_edges(columns[place]) for place in self._columns]
+        self._curved: list[np.ndarray] = []  # bins of each column that hold no single frequent value
+        for place, edges in zip(self._columns, self._edges, strict=True):
+            distinct, heavy, _ = _without_heavy(columns[place])
+            atoms = np.searchsorted(edges, distinct[heavy], side="right")
+            self._curved.append(np.setdiff1d(np.arange(len(edges) + 1), atoms))
+        size = len(self._columns) * BINS
+        self._met, self._excess = np.zeros((size, size)), np.zeros(size)
+        self.add(0, one)
+        self.add(1, two)
+
+    def add(self, side: int, rows: np.ndarray) -> None:
+        """Counts further samples of a side, shape (n, d)."""
+        pairs = zip(self._columns, self._edges, strict=True)
+        codes = [np.searchsorted(edges, rows[:, place], side="right") for place, edges in pairs]
+        met = self._met.reshape(len(codes), BINS, len(codes), BINS)
+        for first, one in enumerate(codes):
+            self._excess[first * BINS : (first + 1) * BINS] += (0.5 - side) * np.bincount(one, minlength=BINS)
+            for second, two in enumerate(codes[: first + 1]):
+                met[first, :, second] += np.bincount(one * BINS + two, minlength=BINS**2).reshape(BINS, BINS)
+
+    def scorers(self) -> tuple[Steps, ...]:
+        """The model of all that was counted, and one held back more: the rarest events are those that noise makes."""
+        bends = np.zeros_like(self._met)
+        for place, bins in enumerate(self._curved):
+            second = np.diff(np.eye(len(bins)), 2, axis=0)
+            bends[np.ix_(place * BINS + bins, place * BINS + bins)] = STIFFNESS * second.T @ second
+        best = max(PRECISIONS, key=lambda precision: self._solved(bends, precision)[0])
+        return tuple(
+            self._steps(self._solved(bends, precision)[1], name)
+            for precision, name in ((best, "smooth additive model"), (HELD_BACK * best, "shrunk additive model"))
+        )
+
+    def _solved(self, bends: np.ndarray, precision: float) -> tuple[float, np.ndarray]:
+        """The log-evidence of a precision of all heights (MacKay 1992), up to a constant, and the likeliest heights."""
+        prior = bends + precision * np.eye(len(bends))
+        factor = cholesky(self._met / 4 + prior, lower=True)  # the logistic loss's curvature at even odds is 1/4
+        heights = cho_solve((factor, True), self._excess)
+        gained = np.log(np.diag(cholesky(prior, lower=True))).sum() - np.log(np.diag(factor)).sum()
+        return float(self._excess @ heights / 2 + gained), heights
+
+    def _steps(self, heights: np.ndarray, name: str) -> Steps:
+        used = zip(self._columns, self._edges, heights.reshape(-1, BINS), strict=True)
+        tables = {place: (edges, values[: len(edges) + 1]) for place, edges, values in used}
+        return Steps.build(tables, name, derived=False)
 
 
 def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator[list[np.ndarray]]:

@@ -151,7 +151,9 @@ def test_more_scorers_go_on_where_more_samples_can_be_drawn(generator, monkeypat
     one, two = sides = [sparse_vector(generator, side, 10_000, 1.0) for side in (0, 1)]
     names, discrete = ("a", "b", "c", "d"), (False,) * 4
     assert len(learn(one, two, names, discrete)) == 6
-    assert len(learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))) > 6
+    more = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))
+    assert len(more) > 6
+    assert [scorer.name for scorer in more][-2:] == ["smooth additive model", "shrunk additive model"]
 
 
 def test_outputs_of_few_values_are_learned_from_the_counts_of_all_samples(generator, monkeypatch):

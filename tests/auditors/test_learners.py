@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from dpassay.auditors import learners
 from dpassay.auditors.learners import (
     Binned,
+    SmoothAdditive,
     _location,
     fit_network,
     fit_outcomes,
@@ -319,6 +320,39 @@ def test_outcomes_correct_a_scorer_where_it_is_wrong(generator):
     corrected = fit_residual_outcomes(flat, one, two)
     assert np.argmax(corrected(bits)) == 3
     assert corrected(bits)[3] > 1.0
+
+
+def stopped(generator, size, shift):
+    """The first of two columns decides whether the second is seen; only the lows of the second tell more."""
+    first = generator.integers(0, 2, size)
+    second = generator.normal(size=size)
+    likely = np.exp(-shift * np.minimum(second + 1, 0)) * np.exp(0.2 * shift * first)
+    kept = generator.random(size) * likely.max() < likely
+    return np.column_stack([first, first, np.where(first, second, 9.0)])[kept].astype(np.float32)
+
+
+def test_a_smooth_model_counts_what_two_columns_say_once_and_follows_a_tail(generator):
+    one, two = stopped(generator, 600_000, 0.15), stopped(generator, 600_000, 0.0)
+    model = SmoothAdditive(one[:20_000], two[:20_000])
+    for start in range(20_000, min(len(one), len(two)), 40_000):
+        model.add(0, one[start : start + 40_000])
+        model.add(1, two[start : start + 40_000])
+    usual, shrunk = model.scorers()
+    rows = np.array([[0, 0, 9], [1, 1, 0], [1, 1, -1.5], [1, 1, -2.5]], np.float32)
+    assert np.diff(usual(rows)) == pytest.approx([0.03, 0.075, 0.15], abs=0.03)
+    product = fit_product(Binned(one, two, [True, True, False], derived=False), range(3), name="product")
+    assert np.diff(product(rows))[0] > 0.06  # the first two columns say the same, and the third says it again
+    assert np.ptp(shrunk(rows)) < np.ptp(usual(rows))
+
+
+def test_the_evidence_holds_back_more_where_there_is_less_to_learn(generator):
+    sizes = []
+    for shift in (0.5, 0.0):
+        one, two = (laplaces(generator, mean, 20_000, 3, 1.0) for mean in (shift, 0.0))
+        usual, _ = SmoothAdditive(one, two).scorers()
+        sizes.append(usual(two).std())
+    assert sizes[0] == pytest.approx(np.sqrt(3) * 0.5 * np.sqrt(0.8), rel=0.15)
+    assert sizes[1] < 0.05
 
 
 @pytest.mark.parametrize("size", [2, 40, 3000])
