@@ -53,15 +53,57 @@ def test_threads_that_hang_do_not_keep_the_command():
     assert time.monotonic() - begin < 30
 
 
-def test_ctrl_c_is_the_commands_own():
-    body = "try:\n    print('ready', flush=True)\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    return 3"
-    program = f"{START}def work():\n{textwrap.indent(body, '    ')}\nsys.exit(supervised(work))"
-    command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:
+def signaled(body, send, number=signal.SIGINT, setup=""):
+    """Exit code and complaints of a program that is signaled, by `send`, once its command said a line, and the line."""
+    program = f"{START}{setup}\ndef work():\n{textwrap.indent(body, '    ')}\nsys.exit(supervised(work))"
+    command, pipe = [sys.executable, "-c", program], subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as running:
         assert running.stdout is not None
-        assert running.stdout.readline() == "ready\n"
-        os.killpg(running.pid, signal.SIGINT)
-        assert running.wait(30) == 3
+        said = running.stdout.readline()
+        send(running.pid, number)
+        _, complaint = running.communicate(timeout=30)
+        return running.returncode, complaint, said
+
+
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_ctrl_c_is_the_commands_own_whomever_it_reaches(send):
+    body = """
+try:
+    print('ready', flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(0.5)  # a second one would break it off
+    return 7
+"""
+    assert signaled(body, send)[:2] == (7, "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {2}); print('ready', flush=True); time.sleep(60)",
+        """
+import contextlib
+print('ready', flush=True)
+with contextlib.suppress(KeyboardInterrupt): time.sleep(60)
+time.sleep(60)
+""",
+    ],
+    ids=["hears nothing", "goes on"],
+)
+def test_ctrl_c_ends_what_does_not_end_itself(body):
+    hurry = "from dpassay.runs import own_process; own_process._ENDED = 0.5"
+    code, complaint, _ = signaled(body, os.kill, setup=hurry)
+    assert code == 3
+    assert complaint == "dpassay: interrupted: the mechanism's process did not end, and was ended\n"
+
+
+def test_a_command_that_is_terminated_leaves_no_process():
+    code, complaint, child = signaled("print(os.getpid(), flush=True); time.sleep(60)", os.kill, signal.SIGTERM)
+    assert code == 2
+    assert complaint == "dpassay: no verdict: this command was asked to end\n"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child), 0)
 
 
 @pytest.mark.parametrize("text", ["", "1", "a:b", "0:5", "inf:5", "1:2:3", "5:nan"])

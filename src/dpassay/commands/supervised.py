@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from dpassay.commands.output import UNUSABLE, complain
+from dpassay.commands.output import INTERRUPTED, UNUSABLE, complain
 from dpassay.core.errors import InvalidInput
-from dpassay.runs.own_process import MEGABYTES, SECONDS, Limits, NoResult, can_fork, in_own_process
+from dpassay.runs.own_process import MEGABYTES, SECONDS, Interruption, Limits, NoResult, can_fork, in_own_process
 from dpassay.runs.own_process import limit as limit_process
 
 isolate_option = click.option(
@@ -21,27 +21,29 @@ isolate_option = click.option(
 
 
 def supervised(work: Callable[[], int]) -> int:
-    """Runs `work` in a process of its own and returns its exit code, UNUSABLE when it ends without one.
+    """Runs `work` in a process of its own and returns its exit code; when it ends without one, INTERRUPTED after a
+    Ctrl-C, else UNUSABLE.
 
     Where the system cannot fork, `work` runs here.
     """
     if not can_fork():
         return work()
-    handlers = {
-        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),  # it is the command's own to answer
-        signal.SIGTERM: signal.signal(signal.SIGTERM, _terminated),
-    }
+    interruption = Interruption()
+    terminated = signal.signal(signal.SIGTERM, _terminated)
+    interrupted = signal.getsignal(signal.SIGINT)
+    if callable(interrupted):  # else it is ignored, as a shell wants of what it runs in the background
+        signal.signal(signal.SIGINT, interruption.ask)
 
     def command() -> int:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, terminated)
+        signal.signal(signal.SIGINT, interruption.heard_by(interrupted))
         return work()
 
     try:
-        return in_own_process(command)
+        return in_own_process(command, interruption=interruption)
     except NoResult as end:
-        complain(f"no verdict: {end}")
-        return UNUSABLE
+        complain(f"{'interrupted' if interruption else 'no verdict'}: {end}")
+        return INTERRUPTED if interruption else UNUSABLE
 
 
 def limit(isolate: str | None) -> None:

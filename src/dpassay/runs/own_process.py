@@ -5,6 +5,7 @@ sees that no result was handed over, and says how it ended.
 """
 
 import contextlib
+import mmap
 import os
 import pickle
 import signal
@@ -16,6 +17,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from dpassay.core.errors import InvalidInput
@@ -29,6 +31,7 @@ SECONDS, MEGABYTES = 600.0, 8192.0
 """Limits that serve most work."""
 
 _LOOK = 0.1  # seconds between looks at the process
+_HEARD, _ENDED = 0.7, 10.0  # seconds after a Ctrl-C until Python must have heard it, and until the work must have ended
 _watcher: list["Connection"] = []  # to the process that watches this one
 
 
@@ -64,18 +67,60 @@ class Limits:
 UNLIMITED = Limits()
 
 
+class Interruption:
+    """A Ctrl-C that reaches the process that watches: a terminal's reaches the work's, too, one by `kill` does not.
+
+    Only the work's process knows whether it was signaled; a second signal would break off what ends it cleanly.
+    """
+
+    def __init__(self) -> None:
+        self._heard = mmap.mmap(-1, 1)  # which forks share
+        self._asked: float | None = None
+
+    def __bool__(self) -> bool:
+        return self._asked is not None
+
+    def ask(self, _number: int, _frame: FrameType | None) -> None:
+        """Handles the signal in the process that watches."""
+        self._asked = self._asked or time.monotonic()
+
+    def heard_by(self, handler: Any) -> Any:
+        """What handles the signal in the work's process, where `handler` did."""
+
+        def hear(number: int, frame: FrameType | None) -> None:
+            self._heard[0] = 1
+            handler(number, frame)
+
+        return hear if callable(handler) else handler
+
+    def pass_on(self, child: int) -> None:
+        """Signals the work's process until it has heard, which long computations in C delay.
+
+        Raises:
+            NoResult: it does not hear, or does not end.
+        """
+        if self._asked is None:
+            return
+        waited, heard = time.monotonic() - self._asked, self._heard[0]
+        if waited > (_ENDED if heard else _HEARD):
+            raise NoResult("the mechanism's process did not end, and was ended")
+        if waited > _LOOK and not heard:
+            os.kill(child, signal.SIGINT)
+
+
 def can_fork() -> bool:
     """Whether it can be done here: not on every system, and not once JAX has computed, whose threads a fork loses."""
     bridge = sys.modules.get("jax._src.xla_bridge")
     return hasattr(os, "fork") and not (bridge and getattr(bridge, "backends_are_initialized", lambda: True)())
 
 
-def in_own_process(work: Callable[[], T], limits: Limits = UNLIMITED) -> T:
+def in_own_process(work: Callable[[], T], limits: Limits = UNLIMITED, interruption: Interruption | None = None) -> T:
     """What `work` returns, computed in a fork of this process, which can limit itself later, too (`limit`).
 
     Args:
         work: returns what can be pickled; it sees everything that this process holds, and what it changes is lost.
         limits: time counts from now.
+        interruption: what to tell it while it works; both processes have its handlers.
 
     Raises:
         NoResult: the process ended before `work` did, or took more than it may.
@@ -94,7 +139,7 @@ def in_own_process(work: Callable[[], T], limits: Limits = UNLIMITED) -> T:
         _serve(work, writer)
     writer.close()
     try:
-        succeeded, result = _watch(child, reader, limits)
+        succeeded, result = _watch(child, reader, limits, interruption)
     finally:
         reader.close()
         _end(child)
@@ -145,7 +190,7 @@ def _tried(work: Callable[[], Any]) -> tuple[bool, Any]:
     return message
 
 
-def _watch(child: int, reader: "Connection", limits: Limits) -> tuple[bool, Any]:
+def _watch(child: int, reader: "Connection", limits: Limits, interruption: Interruption | None) -> tuple[bool, Any]:
     """What the process hands over while it keeps the limits."""
     begin, status = time.monotonic(), None
     while True:
@@ -157,6 +202,8 @@ def _watch(child: int, reader: "Connection", limits: Limits) -> tuple[bool, Any]
             return message
         elif status is not None:
             raise NoResult(_how(status))
+        elif interruption is not None:
+            interruption.pass_on(child)
         for taken, most, unit in (
             (time.monotonic() - begin, limits.seconds, "seconds"),
             (_megabytes(child), limits.megabytes, "megabytes"),
