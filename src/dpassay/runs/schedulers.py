@@ -94,7 +94,10 @@ def _started() -> Any:
             return distributed.LocalCluster(n_workers=processors(), **settings)
         except RuntimeError as error:
             problem = error
-    raise InvalidInput(f"no Dask cluster starts on this machine: {one_line(problem)}") from problem
+    raise InvalidInput(
+        f"no Dask cluster starts on this machine ({one_line(problem)}); run it again, in a script of "
+        'your own behind the guard if __name__ == "__main__"'
+    ) from problem
 
 
 @contextlib.contextmanager
