@@ -119,6 +119,23 @@ def test_workers_without_the_package_are_told(monkeypatch):
             pass
 
 
+def test_a_scheduler_that_nobody_runs_or_works_for_is_told(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(schedulers, "_SECONDS", 1.0)
+    monkeypatch.setattr(schedulers, "_FIRST", 1.0)
+    monkeypatch.setattr(schedulers, "_MUTE", 0.1)
+    said: list[str] = []
+    alone = distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0")
+    address = alone.scheduler_address
+    mended = rf"the scheduler at {address} has no workers; start some with: dask worker {address}"
+    with alone, pytest.raises(InvalidInput, match=mended), executor_of(address, progress=said.append):
+        pass
+    assert said[-1] == f"waiting for the first worker of the Dask scheduler at {address}"
+    with pytest.raises(InvalidInput, match="no Dask scheduler answers"), executor_of(address, progress=said.append):
+        pass
+    assert said[-1] == f"connecting to the Dask scheduler at {address}"
+
+
 def test_errors_and_cancelled_work_of_a_cluster_come_back():
     pytest.importorskip("distributed")
     with local_cluster() as client:

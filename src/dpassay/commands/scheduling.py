@@ -1,6 +1,7 @@
 """The option `--scheduler`: who shares the work of a command that takes long."""
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from concurrent.futures import Executor
 
@@ -21,5 +22,5 @@ def executor_for(scheduler: str | None) -> Iterator[Executor | None]:
         return
     from dpassay.runs.schedulers import executor_of
 
-    with executor_of(scheduler) as executor:
+    with executor_of(scheduler, progress=functools.partial(click.echo, err=True)) as executor:
         yield executor

@@ -4,28 +4,33 @@ import contextlib
 import functools
 import importlib.util
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import one_line, require
+from dpassay.core.progress import Say, silent
 from dpassay.runs.parallel import Sent, own_processes, processors
 
 PROCESSES, LOCAL = "processes", "local"
-_SECONDS = 20  # that a scheduler has to answer
+_SECONDS = 10  # that a scheduler has to answer
+_FIRST = 15  # seconds that its first worker has to appear
+_MUTE = 1.0  # seconds that one waits without a word
 _STARTS = 3  # of a local cluster
 
 
 @contextlib.contextmanager
-def executor_of(scheduler: str) -> Iterator[Executor]:
+def executor_of(scheduler: str, *, progress: Say = silent) -> Iterator[Executor]:
     """The executor that a name stands for, until the block ends; a scheduler at an address goes on.
 
     Args:
         scheduler: "processes", "local", or an address such as "tcp://host:8786".
+        progress: is told what is waited for.
 
     Raises:
-        InvalidInput: another word, no Dask installed, or nobody answers at the address.
+        InvalidInput: another word, no Dask installed, nobody answers at the address, or it has no workers.
     """
     if scheduler == PROCESSES:
         with own_processes() as pool:
@@ -37,7 +42,7 @@ def executor_of(scheduler: str) -> Iterator[Executor]:
             "tcp://host:8786"
         )
     require("distributed")
-    with local_cluster() if scheduler == LOCAL else _client(scheduler) as client:
+    with local_cluster() if scheduler == LOCAL else _client(scheduler, progress) as client:
         yield DaskExecutor(client)
 
 
@@ -101,18 +106,38 @@ def _started() -> Any:
 
 
 @contextlib.contextmanager
-def _client(address: str) -> Iterator[Any]:
+def _client(address: str, progress: Say) -> Iterator[Any]:
     from distributed import Client
 
     try:
-        client = Client(address, timeout=_SECONDS)
+        with _told(progress, f"connecting to the Dask scheduler at {address}"):
+            client = Client(address, timeout=_SECONDS)
     except (OSError, ValueError) as error:
         raise InvalidInput(
             f"no Dask scheduler answers at {address} ({one_line(error)}); start one with: dask scheduler"
         ) from error
     with client:
+        try:
+            with _told(progress, f"waiting for the first worker of the Dask scheduler at {address}"):
+                client.wait_for_workers(1, timeout=_FIRST)
+        except TimeoutError as error:
+            raise InvalidInput(
+                f"the scheduler at {address} has no workers; start some with: dask worker {address}"
+            ) from error
         _check_workers(client, address)
         yield client
+
+
+@contextlib.contextmanager
+def _told(progress: Say, text: str) -> Iterator[None]:
+    """Says what is waited for, where it takes long."""
+    saying = threading.Timer(_MUTE, progress, [text])
+    saying.daemon = True
+    saying.start()
+    try:
+        yield
+    finally:
+        saying.cancel()
 
 
 def _check_workers(client: Any, address: str) -> None:
