@@ -136,6 +136,17 @@ def test_a_scheduler_that_nobody_runs_or_works_for_is_told(monkeypatch):
     assert said[-1] == f"connecting to the Dask scheduler at {address}"
 
 
+def test_workers_that_are_all_gone_are_told(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(schedulers, "_GONE", 1.0)
+    monkeypatch.setattr(schedulers, "_LOOK", 0.1)
+    with local_cluster() as client, executor_of(address := client.cluster.scheduler_address) as executor:
+        waiting = executor.submit(time.sleep, 60)
+        client.cluster.scale(0)
+        with pytest.raises(InvalidInput, match=f"all workers of {address} are gone; start some with: dask worker"):
+            waiting.result(timeout=30)
+
+
 def test_errors_and_cancelled_work_of_a_cluster_come_back():
     pytest.importorskip("distributed")
     with local_cluster() as client:

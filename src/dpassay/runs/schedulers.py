@@ -5,6 +5,7 @@ import functools
 import importlib.util
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
@@ -17,6 +18,8 @@ from dpassay.runs.parallel import Sent, own_processes, processors
 PROCESSES, LOCAL = "processes", "local"
 _SECONDS = 10  # that a scheduler has to answer
 _FIRST = 15  # seconds that its first worker has to appear
+_GONE = 60.0  # seconds without any worker until they are taken to be gone for good
+_LOOK = 5.0  # seconds between looks at them
 _MUTE = 1.0  # seconds that one waits without a word
 _STARTS = 3  # of a local cluster
 
@@ -42,8 +45,12 @@ def executor_of(scheduler: str, *, progress: Say = silent) -> Iterator[Executor]
             "tcp://host:8786"
         )
     require("distributed")
-    with local_cluster() if scheduler == LOCAL else _client(scheduler, progress) as client:
-        yield DaskExecutor(client)
+    if scheduler == LOCAL:
+        with local_cluster() as client:
+            yield DaskExecutor(client)
+        return
+    with _client(scheduler, progress) as client, _watched(DaskExecutor(client), scheduler) as executor:
+        yield executor
 
 
 class DaskExecutor(Executor):
@@ -51,6 +58,8 @@ class DaskExecutor(Executor):
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._tasks: dict[Future[Any], Any] = {}  # what is not done yet
+        self._problem: Exception | None = None
 
     @property
     def workers(self) -> int:
@@ -61,20 +70,51 @@ class DaskExecutor(Executor):
         """Sends a call to the scheduler; equal calls are not one."""
         promised: Future[Any] = Future()
         task = self._client.submit(Sent.by(self, function, *arguments, **more), pure=False)
-        task.add_done_callback(functools.partial(_pass_on, promised))
+        self._tasks[promised] = task
+        promised.add_done_callback(self._tasks.pop)
+        task.add_done_callback(functools.partial(self._pass_on, promised))
         promised.add_done_callback(lambda future: task.cancel() if future.cancelled() else None)
         return promised
 
+    def give_up(self, problem: Exception) -> None:
+        """Ends whatever is waited for with an error."""
+        self._problem = problem
+        self._client.cancel(list(self._tasks.values()))
 
-def _pass_on(promised: Future[Any], task: Any) -> None:
-    """Hands over how a task ended, once its result is here."""
-    if task.cancelled():
-        promised.cancel()
-    if promised.set_running_or_notify_cancel():
-        try:
-            promised.set_result(task.result())
-        except BaseException as error:  # Dask's cancellation is asyncio's, and nobody would answer for it
-            promised.set_exception(error)
+    def _pass_on(self, promised: Future[Any], task: Any) -> None:
+        """Hands over how a task ended, once its result is here."""
+        if task.cancelled() and self._problem is None:
+            promised.cancel()
+        if promised.set_running_or_notify_cancel():
+            try:
+                promised.set_result(task.result())
+            except BaseException as error:  # Dask's cancellation is asyncio's, and nobody would answer for it
+                promised.set_exception(self._problem or error if task.cancelled() else error)
+
+
+@contextlib.contextmanager
+def _watched(executor: DaskExecutor, address: str) -> Iterator[DaskExecutor]:
+    """Gives up when no worker is left and none comes: Dask would wait forever."""
+    over = threading.Event()
+
+    def watch() -> None:
+        seen = time.monotonic()
+        while not over.wait(_LOOK):
+            with contextlib.suppress(Exception):  # without a scheduler Dask itself gives up
+                if executor.workers:
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > _GONE:
+                    executor.give_up(
+                        InvalidInput(f"all workers of {address} are gone; start some with: dask worker {address}")
+                    )
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield executor
+    finally:
+        over.set()
+        watching.join(_LOOK)
 
 
 @contextlib.contextmanager
