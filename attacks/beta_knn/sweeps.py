@@ -95,7 +95,10 @@ def measured(
     paired: bool = False,
     threads: int | None = None,
 ) -> dict[str, Any]:
-    """A row of `sweep` without the names of its combination; `threads` attack targets at once, see `simulate`."""
+    """A row of `sweep` without the names of its combination.
+
+    Targets are rows, shape (targets,), or a number; `threads` of them are attacked at once. See `simulate`.
+    """
     outcome = simulate(ratings, recommender, attack, targets, paired=paired, threads=threads)
     metrics = {metric.name: metric for metric in outcome.metrics() if metric.low is not None}
     return {"fakes": outcome.num_fakes, "targets": len(outcome.targets), **metrics}
