@@ -147,3 +147,53 @@ def test_a_variable_may_be_called_like_an_attribute() -> None:
     text = program_of(_mean).text
     assert text.startswith("import numpy as np\n")
     assert "mean = np.mean(data)" in text
+
+
+def _positional(rng: Any, data: Any, /, epsilon: float) -> Any:
+    return data
+
+
+def _positional_helper(rng: Any, data: Any) -> Any:
+    return _marked(data)
+
+
+def _marked(data: Any, /) -> Any:
+    return data
+
+
+def _tower(rng: Any, data: Any) -> Any:
+    return 2 ** (2**2**2**4)
+
+
+def _named_tower(rng: Any, data: Any) -> Any:
+    low = 2**2**4
+    return SCALE ** (2**low)
+
+
+def _shifted_far(rng: Any, data: Any) -> Any:
+    return 1 << (1 << 40)
+
+
+def _long_list(rng: Any, data: Any) -> Any:
+    return [0] * 10**9
+
+
+def _ordinary(rng: Any, data: Any) -> Any:
+    size = 10**3
+    return [0.0] * size + [2.0**-20, 1 << 10, -(2**64)]
+
+
+@pytest.mark.parametrize("function", [_positional, _positional_helper])
+def test_positional_only_parameters_are_refused_plainly(function: Any) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"^test_program_text.py:\d+: leave out the / in the parameters of _\w+: .*$"
+    ):
+        program_of(function)
+
+
+@pytest.mark.parametrize("function", [_tower, _named_tower, _shifted_far, _long_list])
+def test_constants_that_cannot_be_computed_are_refused_with_their_line(function: Any) -> None:
+    line = function.__code__.co_firstlineno + len(function.__code__.co_varnames) - 1
+    with pytest.raises(InvalidInput, match=rf"^test_program_text.py:{line}: .* is too large to be computed$"):
+        program_of(function)
+    program_of(_ordinary)

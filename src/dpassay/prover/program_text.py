@@ -10,9 +10,10 @@ import builtins
 import dis
 import inspect
 import math
+import operator
 import statistics
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ from dpassay.core.errors import InvalidInput
 _MODULES = {"math": math, "statistics": statistics, "np": np}
 _SORTS = {"int": "int", "float": "real", "bool": "bool"}
 _PUBLIC = {**_SORTS, "list[int]": "list[int]", "list[float]": "list[real]"}
+_MAX_BITS, _MAX_LENGTH = 2**20, 10**6  # of constants: a run cannot be stopped while Python makes a larger one
 _COMPARED = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_kwonlyargcount")
 
 
@@ -97,6 +99,10 @@ def program_of(function: Callable[..., Any], *, noisy: bool = True) -> Program:
 def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) -> None:
     """Adds a function and all that its global names stand for."""
     pieces[piece.node.name] = piece
+    if piece.node.args.posonlyargs:
+        raise piece.refused(piece.node, f"leave out the / in the parameters of {piece.node.name}: it is not understood")
+    if (node := huge_constant(piece.node, piece.function.__globals__)) is not None:
+        raise piece.refused(node, f"{ast.unparse(node)} is too large to be computed")
     for node in _global_names(piece):
         name, scope = node.id, piece.function.__globals__
         if name not in scope:
@@ -122,6 +128,68 @@ def _collect(piece: _Piece, names: dict[str, str], pieces: dict[str, _Piece]) ->
             raise piece.refused(node, f"{name} is a function elsewhere; give one of them another name")
     if clash := set(names) & set(pieces):
         raise piece.refused(piece.node, f"{clash.pop()} means different things in two modules; give one another name")
+
+
+def huge_constant(tree: ast.AST, scope: Mapping[str, Any]) -> ast.expr | None:
+    """An integer or a list, made of constants alone, that takes too long or too much memory; None without one.
+
+    Constants are literals, global names, and names that are assigned once.
+    """
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    own = {*names, *(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))}
+    known = {name: value for name, value in scope.items() if type(value) is int and name not in own}
+    try:
+        for node in sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0)):
+            value = _constant(node.value if isinstance(node, ast.Assign) else node, known)
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)]) if value is not None and names.count(name) == 1:
+                    known[name] = value
+    except _Huge as huge:
+        return huge.node
+    return None
+
+
+class _Huge(Exception):
+    def __init__(self, node: ast.expr) -> None:
+        self.node = node
+
+
+def _constant(node: ast.AST, known: Mapping[str, int]) -> int | None:
+    """The integer that an expression of constants is; None for others.
+
+    Raises:
+        _Huge: it is too large, or the list that is repeated so often.
+    """
+    match node:
+        case ast.Constant(value=int() as value):
+            return value
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            positive = _constant(operand, known)
+            return None if positive is None else -positive
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = _constant(left, known), _constant(right, known)
+            if isinstance(op, ast.Mult):
+                many = [times for one, times in ((left, b), (right, a)) if isinstance(one, ast.List | ast.Tuple)]
+                if many and (many[0] or 0) > _MAX_LENGTH:
+                    raise _Huge(node)
+            if a is None or b is None:
+                return None
+            powers = {ast.Pow: a.bit_length() * b if abs(a) > 1 else 0, ast.LShift: b if a else 0}
+            if powers.get(type(op), a.bit_length() + b.bit_length()) > _MAX_BITS:
+                raise _Huge(node)
+            return _INTEGERS[type(op)](a, b) if type(op) in _INTEGERS and b >= 0 else None
+    return None
+
+
+_INTEGERS: Mapping[type[ast.AST], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+}
 
 
 def _defining_line(name: str, value: Any) -> str | None:

@@ -20,7 +20,7 @@ import sympy
 from sympy import And, Dummy, Eq, Ge, Le, Lt, Max, Min, Ne, Not, Or, S, floor
 
 from dpassay.core.errors import InvalidInput
-from dpassay.prover.program_text import Refused, piece_of
+from dpassay.prover.program_text import Refused, huge_constant, piece_of
 from dpassay.prover.sensitivity.aggregates import (
     INDEX,
     Choice,
@@ -91,7 +91,10 @@ def source_of(function: Any) -> tuple[ast.FunctionDef, str, str, int]:
     definition = tree.body[0] if len(tree.body) == 1 else None
     if not isinstance(definition, ast.FunctionDef) or definition.name != function.__name__:
         raise InvalidInput(f"{function.__name__} is not written with def: a lambda or coroutine is not read")
-    return definition, text, inspect.getsourcefile(function) or "?", function.__code__.co_firstlineno
+    file, first = inspect.getsourcefile(function) or "?", function.__code__.co_firstlineno
+    if (huge := huge_constant(definition, function.__globals__)) is not None:
+        raise InvalidInput(f"{file}:{first + huge.lineno - 1}: {ast.unparse(huge)} is too large to be computed")
+    return definition, text, file, first
 
 
 def read(function: Any, kind: str, named: Several[str] = (), *, length: int | None = None) -> Read:
