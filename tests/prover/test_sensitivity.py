@@ -511,3 +511,26 @@ def test_a_function_that_does_not_return_is_stopped_in_one_line(monkeypatch):
         dp.InvalidInput, match=r"^never_returns had not returned after 0.01 s for n = 1, so nothing .*$"
     ):
         dp.sensitivity(never_returns)
+
+
+def recurrence(data):
+    t = 0.0
+    for x in data:
+        t = -0.5 * t + x
+    return t
+
+
+def test_the_search_for_a_bound_ends_in_time(monkeypatch):
+    monkeypatch.setattr("dpassay.prover.sensitivity.deciding.SECONDS", 0.5)
+    found = dp.sensitivity(recurrence, relation="add_or_remove_one:entry")
+    assert (found.outcome, found.upper, found.reason) == ("open", None, "no bound was proved in 0.5 s")
+    assert found.witness is not None
+
+
+def huge_constant(data):
+    return sum(data) + 2 ** (2**2**2**4)
+
+
+def test_constants_that_cannot_be_computed_are_refused():
+    with pytest.raises(dp.InvalidInput, match=r"test_sensitivity.py:\d+: .* is too large to be computed$"):
+        dp.sensitivity(huge_constant)

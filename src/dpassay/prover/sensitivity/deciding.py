@@ -21,8 +21,9 @@ from dpassay.prover.sensitivity.hulls import Domain
 from dpassay.prover.sensitivity.lengths import short_lengths
 from dpassay.prover.sensitivity.queries import at_most as surely_at_most
 from dpassay.prover.sensitivity.reading import Read, read, source_of
-from dpassay.prover.sensitivity.search import LENGTHS, Endless, Runs, Witness
+from dpassay.prover.sensitivity.search import LENGTHS, Runs, Unreturning, Witness
 from dpassay.prover.sensitivity.values import NeedsArray, NotUnderstood
+from dpassay.prover.stopping import Endless, within
 from dpassay.replay import Rejected, seal_own
 
 RELATIONS = {
@@ -32,6 +33,8 @@ RELATIONS = {
     "add_or_remove_one:record": True,
 }
 """Relation -> whether the neighbor has one entry more."""
+SECONDS = 30.0
+"""Of the processor, for reading the function, for where it is defined and for a bound, each: SymPy knows no limit."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +150,8 @@ def sensitivity(
     """
     try:
         return _decided(function, relation, bounds, at_most, assume, seed)
-    except Endless as endless:
-        raise InvalidInput(str(endless)) from None
+    except Unreturning as unreturning:
+        raise InvalidInput(str(unreturning)) from None
 
 
 def _decided(
@@ -167,13 +170,19 @@ def _decided(
         "bounds": [str(end) for end in interval],
     }
     made = functools.partial(Sensitivity, definition.name, relation, interval)
-    try:
-        understood = _read(function, sorted(named))
-    except NotUnderstood as refused:
-        where = f"{file}:{refused.line}: " if refused.line else ""
+
+    def not_read(reason: str) -> Sensitivity:
         lower, witness = _tried(function, interval, RELATIONS[relation], seed)
         claim = None if at_most is None else _expression(str(at_most), _symbols(definition))
-        return made(None, lower, witness, claim, "open", (), f"{where}not understood: {refused.reason}", certificate)
+        return made(None, lower, witness, claim, "open", (), reason, certificate)
+
+    try:
+        understood = within(SECONDS, lambda: _read(function, sorted(named)))
+    except NotUnderstood as refused:
+        where = f"{file}:{refused.line}: " if refused.line else ""
+        return not_read(f"{where}not understood: {refused.reason}")
+    except Endless:
+        return not_read(f"not read in {SECONDS:g} s")
     names = {"n": understood.n, **understood.parameters}
     claim = None if at_most is None else _expression(str(at_most), names)
     facts = [*understood.assumed, *(_condition(text, names) for text in assume)]
@@ -181,7 +190,13 @@ def _decided(
     def asked(length: int) -> list[Any]:
         return [_condition(text, {**names, "n": sympy.Integer(length)}) for text in assume]
 
-    decision = _Decision(function, understood, interval, relation, claim, facts, asked, seed, file, certificate)
+    try:
+        decision = within(
+            SECONDS,
+            lambda: _Decision(function, understood, interval, relation, claim, facts, asked, seed, file, certificate),
+        )
+    except Endless:
+        return not_read(f"where it is defined was not found in {SECONDS:g} s")
     return decision.made(made)
 
 
@@ -224,7 +239,10 @@ class _Decision:
 
     def made(self, made: Any) -> Sensitivity:
         self.sampled()
-        proof, reason = self.proof()
+        try:
+            proof, reason = within(SECONDS, self.proof)
+        except Endless:
+            proof, reason = None, f"no bound was proved in {SECONDS:g} s"
         refuting = self.refuting()
         witness = self.widest(refuting)
         conflict = self.conflict(proof, refuting)

@@ -3,7 +3,6 @@
 import itertools
 import math
 import random
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ from sympy import S
 
 from dpassay.prover.sensitivity.aggregates import Aggregate, Choice, entry
 from dpassay.prover.sensitivity.reading import Read
+from dpassay.prover.stopping import RUN_SECONDS, Endless, within
 
 LENGTHS = (1, 2, 3, 4, 5, 8)
 MAX_SETTINGS = 6
-RUN_SECONDS = 5.0
-"""Of the processor, for one run of the user's function."""
 
 
 @dataclass(frozen=True)
@@ -102,27 +100,26 @@ def _ordered(items: list[Any]) -> list[Any]:
 # Runs
 
 
-class Endless(BaseException):
-    """The user's function does not return, as its message says; no `Exception`, which that function may catch."""
+class Unreturning(BaseException):
+    """The user's function does not return, as its message says; no `Exception`, which is an error of that function."""
 
 
-def _stopped(function: Any, data: Any, arguments: Mapping[str, Any]) -> Any:
-    """The function's value; its Python is stopped after `RUN_SECONDS`, a loop within compiled code is not."""
-    end, before = time.thread_time() + RUN_SECONDS, sys.gettrace()
+def _returned(function: Any, data: Any, arguments: Mapping[str, Any]) -> Any:
+    """The function's value.
 
-    def watch(frame: Any, event: str, _: Any) -> Any:
-        if time.thread_time() > end:
-            raise Endless(
-                f"{function.__name__} had not returned after {RUN_SECONDS:g} s for n = {len(data)}, so nothing "
-                "was decided; give a function that ends"
-            )
-        return watch
-
-    sys.settrace(watch)
+    Raises:
+        Unreturning: it takes more than `RUN_SECONDS`.
+    """
+    begin = time.process_time()
     try:
-        return function(data, **arguments)
-    finally:
-        sys.settrace(before)
+        return within(RUN_SECONDS, lambda: function(data, **arguments))
+    except Endless:
+        if time.process_time() < begin + RUN_SECONDS:  # what runs it was late
+            raise
+        raise Unreturning(
+            f"{function.__name__} had not returned after {RUN_SECONDS:g} s for n = {len(data)}, so nothing "
+            "was decided; give a function that ends"
+        ) from None
 
 
 class Runs:
@@ -210,7 +207,7 @@ class Runs:
         """The function's value, in floats.
 
         Raises:
-            Endless: it does not return.
+            Unreturning: it does not return.
         """
         import numpy as np
 
@@ -223,7 +220,7 @@ class Runs:
         }
         arguments |= {str(name).removeprefix("position_"): list(map_) for name, map_ in maps.items()}
         with np.errstate(all="ignore"):
-            return float(_stopped(self.function, given, arguments))
+            return float(_returned(self.function, given, arguments))
 
     def maps(self, n: int) -> dict[Any, list[int]]:
         """Permutations for the parameters that are some."""

@@ -1,0 +1,62 @@
+"""A call that does not return is stopped, and nothing after it."""
+
+import threading
+import time
+
+import pytest
+
+from dpassay.prover import stopping
+from dpassay.prover.stopping import Endless, stopped, within
+
+
+def endless() -> None:
+    x = 0.5
+    while x < 1:
+        try:
+            x = x * 1
+        except Exception:
+            return
+
+
+def test_what_returns_is_returned_and_errors_are_its_own() -> None:
+    assert within(5, lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        within(5, lambda: 1 // 0)
+
+
+def test_what_does_not_return_is_stopped_in_its_own_thread() -> None:
+    found: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            within(0.01, endless)
+        except Endless as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    with pytest.raises(Endless):
+        within(0.01, endless)
+    thread.join(10)
+    assert len(found) == 1
+
+
+def test_the_inner_of_two_limits_stops_alone() -> None:
+    def inner() -> str:
+        with pytest.raises(Endless):
+            within(0.01, endless)
+        return "goes on"
+
+    assert within(60, inner) == "goes on"
+
+
+def test_a_call_that_returns_at_the_last_moment_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exception arrives within `stopped`, or never."""
+    monkeypatch.setattr(stopping, "_LOOK", 0)
+    end, late = time.monotonic() + 0.2, 0
+    while time.monotonic() < end:
+        try:
+            stopped(lambda: sum(range(100)), lambda: True)
+        except Endless:
+            late += 1
+    assert late
