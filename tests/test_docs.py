@@ -1,5 +1,6 @@
 """The site builds without a warning, needs nothing from outside, and its generated pages are what the data say."""
 
+import ast
 import json
 import os
 import re
@@ -51,6 +52,27 @@ def test_reference_has_every_public_name_and_every_command(site: Path) -> None:
     assert [name for name in sorted(names) if f'id="{name}"' not in told] == []
     assert [name for name in ("verify", "attack-beta-knn", "replay") if f'id="dpassay-{name}"' not in told] == []
     assert "Tests a privacy claim on samples of a mechanism" in told
+
+
+def _said(tree: ast.AST) -> list[str]:
+    """The texts of a module that are no docstrings."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+@pytest.mark.parametrize("folder", ["commands", "core", "prover", "report", "scanning"])
+def test_messages_name_pages_by_addresses_that_are_there(folder: str) -> None:
+    for file in (ROOT / "src/dpassay" / folder).rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        assert [text for text in _said(tree) if re.search(r"(?<!main/)docs/\S+\.md", text)] == [], file
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "page"
+                and isinstance(node.args[0], ast.Constant)
+            ):
+                assert (DOCS / str(node.args[0].value)).is_file(), file
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)

@@ -7,8 +7,7 @@ import click
 
 from dpassay.commands.output import Outputs, interruptible, path_type, table_files, what_is_kept, write_tables
 from dpassay.core.errors import InvalidInput
-
-REPOSITORY = "https://github.com/dpassay/dpassay"
+from dpassay.core.text import REPOSITORY
 
 
 @click.command()

@@ -8,6 +8,7 @@ import click
 
 from dpassay.commands.output import grouped, line, two_numbers
 from dpassay.core.errors import InvalidInput
+from dpassay.core.text import page
 from dpassay.data.reading import PLAIN, Duplicates, Format, Reading
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _options(formats: Sequence[str]) -> Callable[[Any], Any]:
             type=click.Choice(formats),
             default="auto",
             show_default=True,
-            help="What the file holds; auto goes by its header (docs/reference/data.md).",
+            help=f"What the file holds; auto goes by its header. See {page('reference/data.md')}",
         ),
         click.option(
             "--duplicates",

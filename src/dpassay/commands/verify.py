@@ -13,6 +13,7 @@ from dpassay.commands.replay import recheck_theorems
 from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.core.errors import InvalidInput
 from dpassay.core.files import write_file
+from dpassay.core.text import page
 from dpassay.data.reading import Reading
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     help="Add what is no reviewed evidence yet to FOLDER/PAPER/evidence.json, for a person to review.",
 )
 @click.option(
-    "--kernel", is_flag=True, help="Have Rocq check the theorems first: two minutes; see docs/how-to/kernel.md."
+    "--kernel", is_flag=True, help=f"Have Rocq check the theorems first: two minutes; see {page('how-to/kernel.md')}"
 )
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 def verify(

@@ -6,7 +6,13 @@ import textwrap
 from collections.abc import Iterable
 
 WIDTH = 100  # characters of a printed line
+REPOSITORY = "https://github.com/dpassay/dpassay"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def page(path: str) -> str:
+    """The address of a page of the documentation, which an installed package has not."""
+    return f"{REPOSITORY}/blob/main/docs/{path}"
 
 
 def rounded(value: float) -> float:

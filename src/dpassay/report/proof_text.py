@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dpassay.core.text import labeled, under
+from dpassay.core.text import labeled, page, under
 
 Proof = Mapping[str, Any]
 
@@ -180,7 +180,7 @@ def facts(proof: Proof) -> list[tuple[str, str]]:
     return rows + under("warning", verdict["warnings"])
 
 
-EXPLAINED = "the theorem that joins them is in docs/theorems/alignments.md"
+EXPLAINED = f"the theorem that joins them: {page('theorems/alignments.md')}"
 
 
 def listed(data: list[Any]) -> str:
