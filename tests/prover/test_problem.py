@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import dpassay as dp
-from dpassay.prover.problem import Problem, mechanism_function, problem_of
+from dpassay.prover.problem import RELATIONS, Problem, mechanism_function, problem_of
 from dpassay.prover.program_text import program_of
 
 
@@ -83,3 +83,18 @@ def test_what_is_no_problem_is_refused(given: Any, reason: str) -> None:
 def test_what_leaves_nothing_to_prove_is_refused(given: dict[str, Any], reason: str) -> None:
     with pytest.raises(dp.InvalidInput, match=reason):
         _stated(**given)
+
+
+def test_what_a_proof_is_for_is_a_sentence() -> None:
+    assert (
+        Problem("all_queries").proved_for()
+        == "lists of numbers of any length of which every entry changes by at most 1"
+    )
+    added = Problem("add_or_remove_one:entry", bounds=("0", "1")).proved_for()
+    assert (
+        added
+        == "lists of numbers between 0 and 1 of any length to which one entry is added or from which one is removed"
+    )
+    assert Problem("replace_one:entry", single=True).proved_for() == "numbers, where the value is any other"
+    for relation in RELATIONS:
+        assert "{" not in Problem(relation).proved_for()

@@ -136,3 +136,48 @@ def test_neither_the_search_nor_the_refuter_is_trusted(monkeypatch: pytest.Monke
 def test_settings_that_cannot_be_used(given: dict[str, Any]) -> None:
     with pytest.raises(dp.InvalidInput):
         dp.prove(total, relation="one_query", **given)
+
+
+def endless(rng: Any, data: Any, epsilon: float) -> Any:
+    x = 0.5
+    while x < 1:
+        x = x * 1
+    return sum(data) + rng.laplace(0, 1 / epsilon)
+
+
+def test_a_function_that_does_not_return_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refuter, "_GRACE", 0.05)
+    found = proving.run_proof(endless, relation="one_query", infer=True, time_limit=1)
+    assert found.verdict.outcome == "open"
+    assert "endless had not returned when its time was over, on [0], epsilon = 1" in found.verdict.explanation
+
+
+def test_runs_that_do_not_return_compare_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def conforms(*_: Any) -> str:
+        while True:
+            pass
+
+    monkeypatch.setattr(conformance, "conforms", conforms)
+    monkeypatch.setattr(proving, "RUN_SECONDS", 0.05)
+    found = proving.run_proof(total, relation="one_query")
+    assert (found.verdict.outcome, found.alignment) == ("open", None)
+    assert "not compared with runs: total had not returned after 0.05 s on" in found.verdict.explanation
+
+
+def test_the_largest_loss_is_told_and_keeps_to_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def largest_loss(function: Any, problem: Any, seconds: float, clock: float) -> refuter.Search:
+        asked.extend([seconds, clock])
+        return refuter.Search(None, 1.0, 1.0, {"epsilon": "1", "scores": ("10", "10")}, ("0",), ("1", "2"))
+
+    now, begin = proving.time.monotonic, proving.time.monotonic()
+    monkeypatch.setattr(proving.time, "monotonic", lambda: begin + 1.9 * (now() - begin + 20))  # a busy machine
+    monkeypatch.setattr(refuter, "largest_loss", largest_loss)
+    verdict = proving.run_proof(total, relation="one_query", infer=True, time_limit=40).verdict
+    told = "1 nats on [0] and [1, 2] with epsilon = 1, scores = [10, 10], of 1 claimed there."
+    assert verdict.explanation.endswith(f"The largest loss that was found: {told}")
+    assert verdict.explanation.startswith("Proved for all lists of numbers of any length of which one entry changes by")
+    assert "https://github.com/dpassay/dpassay/blob/main/docs/theorems/alignments.md" in str(verdict)
+    assert asked[0] < 40
+    assert asked[1] == 1

@@ -130,3 +130,10 @@ def test_a_terminal_has_a_bar_with_the_time_left_and_results_above_it() -> None:
     assert "━" in text
     assert "about 1 s left" in text
     assert all(f"result {number}" in text for number in range(4))
+
+
+def test_time_of_the_processor_is_told_as_such():
+    spent = [0.0]
+    estimate = Estimate(60.0, lambda: spent[0], " of CPU time")
+    spent[0] = 45.0
+    assert (estimate.share, str(estimate)) == (0.75, "at most 15 s of CPU time left")

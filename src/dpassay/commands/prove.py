@@ -37,7 +37,9 @@ _ENDINGS = {"json": ".json", "html": ".html", "certificate": ".certificate.json"
 @click.option("--radius", metavar="NUMBER", help="How much an entry may change where the relation says at most 1.")
 @click.option("--records", metavar="NUMBER", help="How many entries one user may have: a number or a parameter.")
 @click.option("--infer", is_flag=True, help="Also find the smallest bound that can be proved, and the largest loss.")
-@click.option("--time-limit", default=60.0, show_default=True, help="Seconds.")
+@click.option(
+    "--time-limit", default=60.0, show_default=True, help="Seconds of CPU time; three times as many on a busy machine."
+)
 @isolate_option
 @scheduler_option
 @click.option("--seed", default=0, show_default=True, help="Of the runs that our reading is compared with.")
@@ -66,7 +68,7 @@ def prove(
     --json, --html and --certificate name folders.
     """
     from dpassay.core.privacy import PrivacyClaim
-    from dpassay.prover.proving import run_proofs
+    from dpassay.prover.proving import run_proofs, spending
     from dpassay.report.progress import Progress
 
     limit(isolate)
@@ -88,7 +90,7 @@ def prove(
     with (
         interruptible("nothing was written", insist=True),
         executor_for(scheduler) as executor,
-        Progress(shown, clock) as status,
+        Progress(shown, clock, spending() if alone else None) as status,
     ):
         found = run_proofs(
             mechanisms,

@@ -21,6 +21,17 @@ RELATIONS = {
     "add_or_remove_one:user": "the entries of one user, {records} at most, are added to the list or removed from it",
 }
 """Relation -> what it says of two neighboring lists."""
+_LISTS = {
+    "one_query": "of which one entry changes by at most {radius}",
+    "all_queries": "of which every entry changes by at most {radius}",
+    "monotone_queries": "of which every entry changes by at most {radius}, all up or all down",
+    "replace_one:entry": "of which one entry is replaced",
+    "add_or_remove_one:entry": "to which one entry is added or from which one is removed",
+    "replace_one:user": "of which the entries of one user, {records} at most, are replaced",
+    "add_or_remove_one:user": "to which the entries of one user, {records} at most, are added or from which they are "
+    "removed",
+}
+"""The same after "all lists"."""
 _ONE_VALUE = {
     **dict.fromkeys(("one_query", "all_queries", "monotone_queries"), "the value changes by at most {radius}"),
     "replace_one:entry": "the value is any other",
@@ -70,9 +81,19 @@ class Problem:
         words = (_ONE_VALUE if self.single else RELATIONS)[self.relation].format(
             radius=self.radius, records=self.records
         )
+        return f"{words}; {'the data are one of the' if self.single else 'entries are'} {self._values()}"
+
+    def proved_for(self) -> str:
+        """The same as what a proof is for."""
+        words = _ONE_VALUE if self.single else _LISTS
+        change = words[self.relation].format(radius=self.radius, records=self.records)
+        return (
+            f"{self._values()}, where {change}" if self.single else f"lists of {self._values()} of any length {change}"
+        )
+
+    def _values(self) -> str:
         kind = {"int": "integers", "bool": "booleans"}.get(self.values, "numbers")
-        among = "" if self.bounds is None else f" between {self.bounds[0]} and {self.bounds[1]}"
-        return f"{words}; {'the data are one of the' if self.single else 'entries are'} {kind}{among}"
+        return kind if self.bounds is None else f"{kind} between {self.bounds[0]} and {self.bounds[1]}"
 
     @property
     def accounted(self) -> "Problem":
@@ -324,6 +345,11 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
         if isinstance(node, ast.BinOp | ast.Call | ast.Constant):
             _require_a_value(node, text)
     return text.strip()
+
+
+def shown(value: Any) -> str:
+    """A number's text, or those of a list, as people write them."""
+    return value if isinstance(value, str) else f"[{', '.join(value)}]"
 
 
 def _is_length(node: ast.Call) -> bool:

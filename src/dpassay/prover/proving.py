@@ -23,9 +23,11 @@ from dpassay.core.claims import Evidence, Verdict
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import require
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.text import page
 from dpassay.core.version import __version__
-from dpassay.prover.problem import Problem, problem_of
+from dpassay.prover.problem import Problem, problem_of, shown
 from dpassay.prover.program_text import Program, program_of
+from dpassay.prover.stopping import RUN_SECONDS, Endless, within
 from dpassay.runs.parallel import results_in_parallel, usable_executor
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 CONFORMING_RUNS = 20  # of the function, whose outputs the checker's reading must give from the same noise
 FIRST_LOOK = 1.5  # seconds for a counterexample before a proof is looked for
 SECOND_LOOK = 3.0  # seconds for a counterexample to what is proved, or for a proof of what is refuted
-CLOCK = 3  # times the limit on CPU time is that on time by the clock
+CLOCK = 3  # times the limit on CPU time is that on time by the clock, as in the refuter
 ALIGNMENT, INTEGRATION = "alignment", "integration"
 _REPORT = "This is an error of ours: please report it with the program."
 _PROVED = "{conditions} conditions of an alignment of the two runs' noise, each decided by z3 and by cvc5."
@@ -44,7 +46,7 @@ _BROKEN = (
 )
 _THEOREM = {
     "name": "the alignment theorem",
-    "source": "docs/theorems/alignments.md",
+    "source": page("theorems/alignments.md"),
     "statement": "If the second run gives the same output, whenever its noise is the first's shifted by amounts that "
     "depend on the data, the discrete trace and earlier noise alone, then the loss is at most what the shifts cost.",
     "hypotheses": {"the shifts are of that kind and keep trace and output": "the conditions"},
@@ -137,7 +139,7 @@ def _told(refutation: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parameters(values: Mapping[str, Any]) -> dict[str, str]:
     """The parameters' values as texts."""
-    return {name: value if isinstance(value, str) else f"[{', '.join(value)}]" for name, value in values.items()}
+    return {name: shown(value) for name, value in values.items()}
 
 
 def _figures(refutation: Mapping[str, Any]) -> dict[str, str]:
@@ -218,7 +220,7 @@ def prove(
     """
     from dpassay.report.progress import in_notebooks
 
-    with in_notebooks(getattr(function, "__name__", "the proof"), time_limit) as progress:
+    with in_notebooks(getattr(function, "__name__", "the proof"), time_limit, spending()) as progress:
         return run_proof(
             function,
             relation=relation,
@@ -255,11 +257,14 @@ def run_proof(
     if seed < 0:
         raise InvalidInput(f"seed is {seed}; give a whole number from 0 on")
     require("prove")
-    begin, begun = time.monotonic(), _processor()
+    begin, spent = time.monotonic(), spending()
 
     def left() -> float:
-        spent = max(_processor() - begun, (time.monotonic() - begin) / CLOCK)
-        return max(0.0, time_limit - spent)
+        return max(0.0, time_limit - spent())
+
+    def left_by_clock() -> float:
+        """For what decides nothing."""
+        return min(left(), max(time_limit - (time.monotonic() - begin), SECOND_LOOK))
 
     from dpassay.prover.refuter import Refuter
 
@@ -268,21 +273,31 @@ def run_proof(
     refuter = Refuter(function, problem)
     progress("looking for a counterexample")
     refutation, unrefuted = _refuted(refuter, min(left() / 4, FIRST_LOOK))
-    progress("looking for a proof")
-    alignment, unproved = _aligned(program, problem, min(left() / 2, SECOND_LOOK if refutation else left()))
-    progress("comparing the reading with runs of the function")
-    differing = "" if alignment is None else _differing(function, program, problem, seed)
-    if refutation is None:
+    alignment, unproved, differing = None, "", ""
+    if not refuter.unreturned:
+        progress("looking for a proof")
+        alignment, unproved = _aligned(program, problem, min(left() / 2, SECOND_LOOK if refutation else left()))
+    proved = alignment is not None
+    if proved:
+        progress("comparing the reading with runs of the function")
+        try:
+            differing = _differing(function, program, problem, seed)
+        except Endless as endless:
+            alignment, unproved = None, f"a proof by alignment, which is not compared with runs: {endless}"
+    if refutation is None and not refuter.unreturned:
         progress("looking for a counterexample")
-        seconds = min(left(), max(0.0, SECOND_LOOK - FIRST_LOOK) if alignment else left())
+        seconds = min(left(), max(0.0, SECOND_LOOK - FIRST_LOOK) if proved else left())
         refutation, unrefuted = _refuted(refuter, seconds)
+    if refutation is None and refuter.unreturned:
+        alignment, unproved = None, ""
     inferred = loss = ""
-    if infer:
+    if infer and not refuter.unreturned:
         progress("looking for the smallest bound")
-        inferred = _smallest(program, problem, left() / 2)
-        loss = _largest(function, problem, left())
+        inferred = _smallest(program, problem, left_by_clock() / 2)
+        progress("looking for the largest loss")
+        loss = _largest(function, problem, left_by_clock())
     return Proof(
-        _verdict(program, problem, alignment, refutation, differing, (unproved, unrefuted), inferred),
+        _verdict(program, problem, alignment, refutation, differing, (unproved, unrefuted), inferred, loss),
         program,
         problem,
         alignment,
@@ -338,6 +353,12 @@ def _aligned(program: Program, problem: Problem, seconds: float) -> tuple[dict[s
     return _checked(ALIGNMENT, found, "a proof by alignment, which the checker did not accept")
 
 
+def spending() -> Callable[[], float]:
+    """Seconds of a time limit that are spent from now on: of CPU time, or by the clock over `CLOCK`."""
+    begin, begun = time.monotonic(), _processor()
+    return lambda: max(_processor() - begun, (time.monotonic() - begin) / CLOCK)
+
+
 def _processor() -> float:
     """CPU time of this process and of those that it waited for, seconds."""
     times = os.times()
@@ -375,14 +396,13 @@ def _largest(function: Callable[..., Any], problem: Problem, seconds: float) -> 
     """The largest loss that the search for counterexamples met, in words; "" if it met none."""
     from dpassay.prover.refuter import largest_loss
 
-    found = largest_loss(function, problem, seconds)
+    found = largest_loss(function, problem, seconds, clock=1)
     if not found.loss > 0:
         return ""
-    where = ", ".join(f"{name} = {value}" for name, value in _parameters(found.values).items())
+    where = " and ".join(data[0] if problem.single else shown(data) for data in (found.data1, found.data2))
+    given = ", ".join(f"{name} = {value}" for name, value in _parameters(found.values).items())
     loss = "infinite" if found.loss == math.inf else f"{found.loss:.4g}"
-    return (
-        f"{loss} nats on {list(found.data1)} and {list(found.data2)} with {where}, of {found.bound:.4g} claimed there"
-    )
+    return f"{loss} nats on {where}{given and f' with {given}'}, of {found.bound:.4g} claimed there"
 
 
 def _checked(kind: str, inputs: Mapping[str, Any], refused: str) -> tuple[dict[str, Any] | None, str]:
@@ -395,12 +415,21 @@ def _checked(kind: str, inputs: Mapping[str, Any], refused: str) -> tuple[dict[s
 
 
 def _differing(function: Callable[..., Any], program: Program, problem: Problem, seed: int) -> str:
-    """How the checker's reading differs from a run of the function on the same noise; "" if it does not."""
+    """How the checker's reading differs from a run of the function on the same noise; "" if it does not.
+
+    Raises:
+        Endless: the function does not return.
+    """
     from dpassay.prover.conformance import conforms, inputs_like
 
     random = np.random.default_rng(seed)
     for data, parameters in inputs_like(problem, random, CONFORMING_RUNS):
-        if differs := conforms(function, program, data, parameters, random):
+        try:
+            differs = within(RUN_SECONDS, partial(conforms, function, program, data, parameters, random))
+        except Endless:
+            where = f"on {data} with {parameters}"
+            raise Endless(f"{program.entry} had not returned after {RUN_SECONDS:g} s {where}") from None
+        if differs:
             return f"on {data} with {parameters}: {differs}"
     return ""
 
@@ -413,9 +442,11 @@ def _verdict(
     differing: str,
     tried: Sequence[str],
     inferred: str,
+    loss: str,
 ) -> Verdict:
     """What the findings come to; where they contradict each other, nothing."""
     name, assumed = program.entry, problem.assume
+    met = loss and f" The largest loss that was found: {loss}."
     if differing:
         words = f"Our reading of the program gives another output than the program from the same noise, {differing}."
         return Verdict(name, "open", words, assumptions=assumed, warnings=(f"{words} {_REPORT}",))
@@ -424,7 +455,7 @@ def _verdict(
         return Verdict(name, "open", words, assumptions=assumed, warnings=(f"{words} {_REPORT}",))
     if alignment is not None:
         evidence = Evidence("proof", _PROVED.format(**alignment["result"]), {"kind": ALIGNMENT, **alignment})
-        words = f"Proved for {problem.neighbors()}, lists of any length: {evidence.summary}"
+        words = f"Proved for all {problem.proved_for()}: {evidence.summary}{met}"
         return Verdict(
             name,
             "holds",
@@ -437,6 +468,6 @@ def _verdict(
         )
     if refutation is not None:
         evidence = Evidence("witness", _BROKEN.format(**_figures(refutation)), {"kind": INTEGRATION, **refutation})
-        return Verdict(name, "refuted", evidence.summary, (evidence,), assumptions=assumed, level="whole")
-    words = f"Neither a proof nor a counterexample was found. Tried: {'; '.join(filter(None, tried))}."
+        return Verdict(name, "refuted", f"{evidence.summary}{met}", (evidence,), assumptions=assumed, level="whole")
+    words = f"Neither a proof nor a counterexample was found. Tried: {'; '.join(filter(None, tried))}.{met}"
     return Verdict(name, "open", words, assumptions=assumed, epsilon_inferred=inferred)

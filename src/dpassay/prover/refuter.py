@@ -19,9 +19,10 @@ import numpy as np
 from flint import arb, fmpq
 
 from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
-from dpassay.prover.problem import Problem
+from dpassay.prover.problem import Problem, shown
 from dpassay.prover.program_text import program_of
 from dpassay.prover.quick_integration import quick_probability
+from dpassay.prover.stopping import Endless, stopped
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import (
     MAX_STEPS,
@@ -39,6 +40,8 @@ from dpassay.replay.numbers import precision
 from dpassay.replay.plain_interpreter import Undefined, plain, plain_program
 from dpassay.replay.symbolic_generator import SymbolicGenerator
 
+CLOCK = 3
+"""Times a limit on CPU time is that on time by the clock, so that a busy machine decides as much as an idle one."""
 _PATHS = 512
 _WORDS = 48
 _REFINED = 4  # words whose numbers are confined to intervals
@@ -54,6 +57,7 @@ _WIDTH = fmpq(1, 8)
 _ROUNDED = 10**12  # a denominator as that of a float that stands for another number: its event is an interval
 _GLANCE = 0.02  # seconds between two looks at the clock
 _REJECTED = 8  # violations that the checker does not confirm, and then no more are looked for
+_GRACE = 1.0  # seconds that a run of the function may go on when the time is over
 _BOX = "between"
 
 Event = Any
@@ -87,9 +91,9 @@ def find_refutation(function: Callable[..., Any], problem: Problem, seconds: flo
     return Refuter(function, problem).search(seconds)
 
 
-def largest_loss(function: Callable[..., Any], problem: Problem, seconds: float = 10.0) -> Search:
-    """The largest loss, relative to the claim, that the same search meets in that time."""
-    return Refuter(function, problem).search(seconds, stop=False)
+def largest_loss(function: Callable[..., Any], problem: Problem, seconds: float = 10.0, clock: float = CLOCK) -> Search:
+    """The largest loss, relative to the claim, that the same search meets in that time; `clock` as in `search`."""
+    return Refuter(function, problem).search(seconds, stop=False, clock=clock)
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ class Refuter:
         self.notes: dict[str, int] = {}
         self.seen: set[Any] = set()
         self.rejected = 0
+        self.unreturned = ""
         self.best = Search()
         self.closed: list[list[_Source]] | None = None
         self.lanes: list[Any] = []  # (work, order, source)
@@ -166,14 +171,15 @@ class Refuter:
 
     # The search.
 
-    def search(self, seconds: float, *, stop: bool = True) -> Search:
-        """Goes on for about that many seconds of CPU time, or three times as many by the clock.
+    def search(self, seconds: float, *, stop: bool = True, clock: float = CLOCK) -> Search:
+        """Goes on for about that many seconds of CPU time.
 
         Args:
             seconds: of this call.
             stop: at the first violation that the checker confirms; otherwise the largest loss is looked for.
+            clock: times as many seconds by the clock at most.
         """
-        self.end, self.deadline = time.process_time() + seconds, time.monotonic() + 3 * seconds
+        self.end, self.deadline = time.process_time() + seconds, time.monotonic() + clock * seconds
         floats = FLOATS.set(True)
         try:
             if self.closed is None:
@@ -197,10 +203,11 @@ class Refuter:
             looked += "" if self.problem.single else f" of length {_listed(map(str, sizes))}"
             for name in self.problem.parameters:
                 met = {dict(values)[name] for values, _ in self.seen}
-                looked += f", {name} {_listed(map(str, sorted(met, key=_order)))}"
+                looked += f", {name} {_listed(map(shown, sorted(met, key=_order)))}"
         if self.best.loss > 0:
             looked += f"; the largest loss was {self.best.loss:.4g} of {self.best.bound:.4g} claimed"
         told = sorted(self.notes, key=lambda note: -self.notes[note])[:2]
+        looked += f"; {self.unreturned}" if self.unreturned else ""
         return "; ".join([looked, *(f"{self.notes[note]} times: {note}" for note in told)])
 
     def _note(self, what: Any) -> None:
@@ -285,6 +292,9 @@ class Refuter:
         self.looked = now
         if time.process_time() > self.end or now > self.deadline:
             raise _Late
+
+    def _stuck(self) -> bool:
+        return time.process_time() > self.end + _GRACE or time.monotonic() > self.deadline + _GRACE
 
     # One pair.
 
@@ -426,10 +436,16 @@ class Refuter:
         def once(run: Run) -> Any:
             self._check_time()
             data = entries[0] if self.problem.single else list(entries)
-            return self.ways[0](SymbolicGenerator(run), data, copied(given))
+            return stopped(lambda: self.ways[0](SymbolicGenerator(run), data, copied(given)), self._stuck)
 
-        with np.errstate(all="ignore"):
-            found = [_worded(path) for path in paths(once, _PATHS)]
+        try:
+            with np.errstate(all="ignore"):
+                found = [_worded(path) for path in paths(once, _PATHS)]
+        except Endless:
+            told = "".join(f", {name} = {shown(value)}" for name, value in values.items())
+            where = f"{data[0] if self.problem.single else shown(data)}{told}"
+            self.unreturned = f"{self.program.entry} had not returned when its time was over, on {where}"
+            raise _Late from None
         self.work += len(found)
         return found
 
@@ -500,7 +516,7 @@ def _order(value: Any) -> tuple[Fraction, ...]:
 
 _CANNOT = (  # the last are the user's function's
     *(Unsupported, Rejected, TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError),
-    *(NameError, AssertionError, NotImplementedError, Undefined, TimeoutError),
+    *(NameError, AssertionError, NotImplementedError, Undefined, TimeoutError, MemoryError),
 )
 
 

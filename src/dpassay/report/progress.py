@@ -29,10 +29,11 @@ class Estimate:
     Args:
         limit: seconds after which it ends by itself, None when it has no limit.
         clock: the time in seconds.
+        kind: of time, in words where it is not that of clocks.
     """
 
-    def __init__(self, limit: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit, self._clock = limit, clock
+    def __init__(self, limit: float | None = None, clock: Callable[[], float] = time.monotonic, kind: str = "") -> None:
+        self._limit, self._clock, self._kind = limit, clock, kind
         self._begin = clock()
         self._origin: tuple[float, float] | None = None
         self._last: tuple[float, float] | None = None
@@ -71,7 +72,7 @@ class Estimate:
     def __str__(self) -> str:
         if self.left is None:
             return ""
-        return f"{'at most' if self._limit else 'about'} {duration(self.left)} left"
+        return f"{'at most' if self._limit else 'about'} {duration(self.left)}{self._kind} left"
 
 
 def duration(seconds: float) -> str:
@@ -90,10 +91,12 @@ class Progress:
     Args:
         task: what runs.
         limit: seconds after which it ends by itself; None when it has no limit.
+        spent: seconds of the limit that are used, where they are of CPU time.
     """
 
-    def __init__(self, task: str, limit: float | None = None) -> None:
-        self._task, self._text, self._estimate = task, "", Estimate(limit)
+    def __init__(self, task: str, limit: float | None = None, spent: Callable[[], float] | None = None) -> None:
+        self._task, self._text, self._begin = task, "", time.monotonic()
+        self._estimate = Estimate(limit) if spent is None else Estimate(limit, spent, " of CPU time")
         self._console = rich.console.Console(stderr=True)
         self._ended = threading.Event()
         self._lines = threading.Thread(target=self._tell, daemon=True)
@@ -150,7 +153,7 @@ class Progress:
             return
         say, pause = (_cell(), 1.0) if self._console.is_jupyter else (_plain, PAUSE)
         while True:
-            say(f"{self._estimate.elapsed:6.1f} s  {self.line()}")
+            say(f"{time.monotonic() - self._begin:6.1f} s  {self.line()}")
             if self._ended.wait(pause):
                 break
         if self._console.is_jupyter:
@@ -195,10 +198,10 @@ class _Told(rich.progress.ProgressColumn):
 
 
 @contextlib.contextmanager
-def in_notebooks(task: str, limit: float | None = None) -> Iterator[Say]:
+def in_notebooks(task: str, limit: float | None = None, spent: Callable[[], float] | None = None) -> Iterator[Say]:
     """What a function that runs long gives to its work as `progress`: shown in a notebook, silent in programs."""
     if "ipykernel" not in sys.modules or not rich.console.Console().is_jupyter:
         yield silent
         return
-    with Progress(task, limit) as shown:
+    with Progress(task, limit, spent) as shown:
         yield shown.note

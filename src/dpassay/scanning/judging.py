@@ -482,15 +482,16 @@ _USED = (("numpy as np", "np."), ("pandas as pd", "pd."))
 
 def _program(candidate: Candidate, turn: Turn) -> Found:
     """A function that `dp.mechanism_function` marks: a proof or an exact counterexample."""
+    from dpassay.prover.problem import shown
     from dpassay.prover.proving import run_proof
+    from dpassay.report.proof_text import claim as stated
 
     proof = run_proof(candidate.subject, time_limit=turn.seconds, seed=turn.seed)
-    claim = f"{proof.problem.notion} at most {proof.problem.bound}"
-    verdict = proof.verdict
+    content, verdict = proof.to_json(), proof.verdict
     if verdict.outcome == "open":
         reason = f"no proof and no counterexample: {verdict.explanation}"
         return Found(NotJudged(candidate.name, candidate.where, reason))
-    told = proof.to_json()["refutation"] or {}
+    told = content["refutation"] or {}
     details = [f"{name}: {told[name]}" for name in ("output", "probability1", "probability2", "loss") if name in told]
     reading = Reading(
         proof.problem.relation,
@@ -499,10 +500,10 @@ def _program(candidate: Candidate, turn: Turn) -> Found:
         verdict.explanation,
         tuple(details),
         str(told.get("code", "")),
-        str(told.get("data1", "")),
-        str(told.get("data2", "")),
+        shown(told["data1"]) if told else "",
+        shown(told["data2"]) if told else "",
     )
-    return _found(candidate, claim, [reading])
+    return _found(candidate, stated(content), [reading])
 
 
 # --- maps, accountants, formulas --------------------------------------------------------------------------------------
