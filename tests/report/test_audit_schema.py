@@ -45,6 +45,7 @@ MUTATIONS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "p-value above one": (lambda a: a["events"][0].update(p_value=1.5), "events/0/p_value"),
     "NaN": (lambda a: a.update(epsilon_lower=float("nan")), "is not JSON"),
     "a word for a number": (lambda a: a.update(epsilon_lower="much"), "epsilon_lower"),
+    "assumptions that are no list": (lambda a: a["verdict"].update(assumptions=True), "assumptions"),
     "line 0": (lambda a: a["location"].update(line=0), "location"),
     "ragged table": (lambda a: a["tables"][0]["rows"][0].pop(), "longer or shorter"),
     "ragged plot": (lambda a: a["plots"][0]["series"][0]["x"].pop(), "unequal"),
