@@ -1,6 +1,7 @@
 """The benchmark compares whole audits, and says FAIL where two differ."""
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,15 @@ def test_a_row_that_found_something_else_fails(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(distributed, "_audited", lambda what, size, _, on: audited(what, size, next(seeds), on))
     rows = run("distributed", num_samples=20_000)["tables"][0]["rows"]
     assert [row[-1] for row in rows] == ["same", "FAIL", "same", "FAIL"]
+
+    def broken(what: Any, size: int, seed: int, on: Any) -> Any:
+        if next(seeds) % 2:
+            raise InvalidInput("a worker died")
+        return audited(what, size, seed, on)
+
+    monkeypatch.setattr(distributed, "_audited", broken)
+    rows = run("distributed", num_samples=20_000)["tables"][0]["rows"]
+    assert [(row[4] is None, row[-1]) for row in rows] == [(False, "same"), (True, "FAIL")] * 2
 
 
 def test_other_benchmarks_have_a_number_of_samples_of_their_own() -> None:

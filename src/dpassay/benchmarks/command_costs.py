@@ -193,7 +193,7 @@ def _attack(name: str, *options: str) -> Callable[[Path, int], list[str]]:
     """An attack on synthetic ratings; the size is their number."""
 
     def prepared(folder: Path, size: int) -> list[str]:
-        return ["attack", name, "--data", _ratings(folder / "ratings.csv", size), *options]
+        return ["attack", name, "--data", _ratings(folder / "ratings.csv", size, size // 100), *options]
 
     return prepared
 
@@ -202,15 +202,16 @@ def _experiment(name: str, domains: int) -> Callable[[Path, int], list[str]]:
     """A quick experiment on synthetic ratings of one domain, or two that share their users."""
 
     def prepared(folder: Path, size: int) -> list[str]:
-        files = [_ratings(folder / f"{number}.csv", size // domains, seed=number) for number in range(domains)]
+        users, each = size // 100, size // domains
+        files = [_ratings(folder / f"{number}.csv", each, users, seed=number) for number in range(domains)]
         return ["experiment", name, "--quick", *(f"--data={file}" for file in files)]
 
     return prepared
 
 
-def _ratings(path: Path, size: int, seed: int = 0) -> str:
-    """Writes so many ratings, a hundred for each user."""
-    ratings = long_tail(size // 100, max(size // 60, 20), size, seed=seed)
+def _ratings(path: Path, size: int, users: int, seed: int = 0) -> str:
+    """Writes so many ratings."""
+    ratings = long_tail(users, max(size // 60, 20), size, seed=seed)
     lines = ["user,item,rating", *map("{},{},{}".format, ratings.users, ratings.items, ratings.values)]
     path.write_text("\n".join(lines) + "\n")
     return str(path)
