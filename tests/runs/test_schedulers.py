@@ -170,8 +170,19 @@ def test_a_killed_process_is_told(tmp_path):
 
 
 def test_unusable_schedulers_are_told_in_one_line(monkeypatch, tmp_path, capsys):
-    with pytest.raises(InvalidInput, match="give processes, local, or the address"), executor_of("nowhere"):
-        pass
+    for word in (
+        "nowhere",
+        ":",
+        "tcp://head",
+        "head:",
+        "tcp://:8786",
+        "ftp://head:21",
+        "head:0",
+        "head:65536",
+        "a b:1",
+    ):
+        with pytest.raises(InvalidInput, match="give processes, local, or the address"), executor_of(word):
+            pass
     monkeypatch.setattr(extras, "_installed", lambda package: package != "distributed")
     with pytest.raises(InvalidInput, match=r"pip install 'dpassay\[distributed\]'"), executor_of("local"):
         pass

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import importlib.util
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from dpassay.core.progress import Say, silent
 from dpassay.runs.parallel import Sent, own_processes, processors
 
 PROCESSES, LOCAL = "processes", "local"
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|ws|wss)://)?[^/\s]*[^/\s:]:([0-9]{1,5})")
 _SECONDS = 10  # that a scheduler has to answer
 _FIRST = 15  # seconds that its first worker has to appear
 _GONE = 60.0  # seconds without any worker until they are taken to be gone for good
@@ -39,7 +41,7 @@ def executor_of(scheduler: str, *, progress: Say = silent) -> Iterator[Executor]
         with own_processes() as pool:
             yield pool
         return
-    if scheduler != LOCAL and ":" not in scheduler:
+    if scheduler != LOCAL and not _is_address(scheduler):
         raise InvalidInput(
             f"scheduler is {scheduler!r}; give {PROCESSES}, {LOCAL}, or the address of a Dask scheduler such as "
             "tcp://host:8786"
@@ -51,6 +53,12 @@ def executor_of(scheduler: str, *, progress: Say = silent) -> Iterator[Executor]
         return
     with _client(scheduler, progress) as client, _watched(DaskExecutor(client), scheduler) as executor:
         yield executor
+
+
+def _is_address(text: str) -> bool:
+    """Whether Dask can read it; what it cannot read leaves a client that blocks for 20 s when it is collected."""
+    found = _ADDRESS.fullmatch(text)
+    return found is not None and 0 < int(found[1]) < 2**16
 
 
 class DaskExecutor(Executor):
