@@ -139,9 +139,9 @@ class Session:
         self.folder, self.names = folder, [f"test_suite.py::test_release[{number}]" for number in range(4)]
 
     def killed(self, after: float) -> bool:
-        return self.finished() == 1
+        return self.finished(0) == 1
 
-    def finished(self) -> int:
+    def finished(self, seconds: float) -> int:
         ledger = Ledger(self.folder / "kept")
         ledger.enroll(dict.fromkeys(self.names[: self.shares]))
         for name in self.names:
@@ -169,7 +169,7 @@ def test_a_session_that_loses_anything_is_seen(monkeypatch: pytest.MonkeyPatch) 
         ({"red": (0, 2, 3)}, "red were 2 of 2 broken and 1 sound"),
         ({"red": (0,)}, "red were 1 of 2 broken and 0 sound"),
         ({"shares": 3}, "3 tests share"),
-        ({"finished": lambda self: Session.finished(self) + 1}, "a session ended with exit code 2"),
+        ({"finished": lambda self, _: Session.finished(self, 0) + 1}, "a session ended with exit code 2"),
         ({"left": lambda self: 1}, "red are the 2 broken"),
     ):
         *_, found, verdict = told(**changes)

@@ -148,9 +148,13 @@ class Started:
         self.process.wait()
         return True
 
-    def finished(self) -> int:
-        """Its exit code."""
-        return self.process.wait(_HANGS)
+    def finished(self, seconds: float = _HANGS) -> int:
+        """Its exit code.
+
+        Raises:
+            TimeoutExpired: it runs longer.
+        """
+        return self.process.wait(seconds)
 
     def left(self) -> int:
         """How many processes that it started are there still, once they had time to end."""

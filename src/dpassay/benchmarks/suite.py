@@ -22,6 +22,7 @@ TESTS, QUICK = 1000, 20
 EVERY = 100, 10  # of so many tests one is of a broken mechanism; of quick runs the second
 KILLS = 5, 1
 SECONDS = 90.0, 20.0  # a session is killed within so many
+_HANGS = 7200.0  # a session of a thousand takes many minutes
 _FILE, _REPORT = "test_suite.py", "report"
 _TESTS = """
 import pytest
@@ -58,7 +59,7 @@ def suite(quick: bool, seed: int, progress: Callable[[str], None]) -> list[Table
             progress(f"{tests:,} audits: {session} of {kills} kills")
             started = Started(work, folder)
             if session == kills or not started.killed(chance.uniform(seconds / 10, seconds)):
-                code = started.finished()
+                code = started.finished(_HANGS)
                 sessions += 1
                 problems += [] if code == 1 else [f"a session ended with exit code {code}"]
             left += started.left()
