@@ -88,4 +88,5 @@ def test_what_is_caught_is_rounded_up() -> None:
         10.0,
         2e-9,
     ]
+    assert [rounded_up(value) for value in (0.0, float("inf"))] == [0.0, float("inf")]
     assert [rounded_up(value, 2) for value in (0.0851, 99.5)] == [0.086, 100.0]

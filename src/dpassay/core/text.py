@@ -21,7 +21,9 @@ def rounded(value: float) -> float:
 
 
 def rounded_up(value: float, digits: int = 4) -> float:
-    """The smallest number of so many significant digits that is not below a positive one, but for what floats round."""
+    """The smallest number of so many significant digits that is not below one, but for what floats round."""
+    if not 0 < value < math.inf:
+        return value
     step = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
     return float(f"{math.ceil(value / step * (1 - 1e-12)) * step:.{digits}g}")
 

@@ -241,5 +241,3 @@ def test_several_workers_find_what_one_process_finds(result: dict[str, Any]) -> 
     with ThreadPoolExecutor(2) as executor:
         shared = experiments.run("xmap", synthetic(60, 60), quick=True, executor=executor)
         assert {**shared, "plots": None} == {**result, "plots": None}
-        with pytest.raises(InvalidInput, match="ppns is short and runs in one process"):
-            experiments.run("ppns", synthetic(60, 60), quick=True, executor=executor)
