@@ -347,11 +347,6 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
     return text.strip()
 
 
-def shown(value: Any) -> str:
-    """A number's text, or those of a list, as people write them."""
-    return value if isinstance(value, str) else f"[{', '.join(value)}]"
-
-
 def _is_length(node: ast.Call) -> bool:
     return ast.unparse(node.func) == "len" and len(node.args) == 1 and not node.keywords
 

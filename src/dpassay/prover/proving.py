@@ -25,9 +25,10 @@ from dpassay.core.extras import require
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.text import page
 from dpassay.core.version import __version__
-from dpassay.prover.problem import Problem, problem_of, shown
+from dpassay.prover.problem import Problem, problem_of
 from dpassay.prover.program_text import Program, program_of
-from dpassay.prover.stopping import RUN_SECONDS, Endless, within
+from dpassay.prover.stopping import CLOCK, RUN_SECONDS, Endless, within
+from dpassay.report.proof_text import shown
 from dpassay.runs.parallel import results_in_parallel, usable_executor
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 CONFORMING_RUNS = 20  # of the function, whose outputs the checker's reading must give from the same noise
 FIRST_LOOK = 1.5  # seconds for a counterexample before a proof is looked for
 SECOND_LOOK = 3.0  # seconds for a counterexample to what is proved, or for a proof of what is refuted
-CLOCK = 3  # times the limit on CPU time is that on time by the clock, as in the refuter
 ALIGNMENT, INTEGRATION = "alignment", "integration"
 _REPORT = "This is an error of ours: please report it with the program."
 _PROVED = "{conditions} conditions of an alignment of the two runs' noise, each decided by z3 and by cvc5."

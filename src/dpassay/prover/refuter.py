@@ -19,10 +19,10 @@ import numpy as np
 from flint import arb, fmpq
 
 from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
-from dpassay.prover.problem import Problem, shown
+from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
 from dpassay.prover.quick_integration import quick_probability
-from dpassay.prover.stopping import Endless, stopped
+from dpassay.prover.stopping import CLOCK, Endless, stopped
 from dpassay.replay import Rejected, computed
 from dpassay.replay.integration import (
     MAX_STEPS,
@@ -39,9 +39,8 @@ from dpassay.replay.linear_forms import FLOATS, SUPPORTS, Form, Path, Run, Unsup
 from dpassay.replay.numbers import precision
 from dpassay.replay.plain_interpreter import Undefined, plain, plain_program
 from dpassay.replay.symbolic_generator import SymbolicGenerator
+from dpassay.report.proof_text import shown
 
-CLOCK = 3
-"""Times a limit on CPU time is that on time by the clock, so that a busy machine decides as much as an idle one."""
 _PATHS = 512
 _WORDS = 48
 _REFINED = 4  # words whose numbers are confined to intervals

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+CLOCK = 3
+"""Times a limit on CPU time is that on time by the clock, so that a busy machine decides as much as an idle one."""
 RUN_SECONDS = 5.0
 """Of the processor, for one run of the user's function where nothing else bounds it."""
 _LOOK = 0.05  # seconds between two looks

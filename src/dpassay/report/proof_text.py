@@ -168,7 +168,7 @@ def facts(proof: Proof) -> list[tuple[str, str]]:
         rows += under("proof", [f"{alignment['conditions']} conditions, each decided by z3 and by cvc5; {EXPLAINED}"])
     if refutation is not None:
         values = ", ".join(f"{name} = {value}" for name, value in refutation["values"].items())
-        rows += under("inputs", [f"{listed(refutation['data1'])} and {listed(refutation['data2'])}, with {values}"])
+        rows += under("inputs", [f"{shown(refutation['data1'])} and {shown(refutation['data2'])}, with {values}"])
         rows += under("output", [refutation["output"]])
         rows += under("probability", [f"{refutation['probability1']} and {refutation['probability2']}"])
         rows += under("loss", [f"{refutation['loss']} where at most {refutation['allowed']} is claimed"])
@@ -183,9 +183,9 @@ def facts(proof: Proof) -> list[tuple[str, str]]:
 EXPLAINED = f"the theorem that joins them: {page('theorems/alignments.md')}"
 
 
-def listed(data: list[Any]) -> str:
-    """A list of numbers as Python writes it."""
-    return f"[{', '.join(map(str, data))}]"
+def shown(value: Any) -> str:
+    """A number's text, or those of a list, as people write them."""
+    return value if isinstance(value, str) else f"[{', '.join(map(str, value))}]"
 
 
 def plain_text(proof: Proof) -> str:

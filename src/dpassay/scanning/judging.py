@@ -482,9 +482,9 @@ _USED = (("numpy as np", "np."), ("pandas as pd", "pd."))
 
 def _program(candidate: Candidate, turn: Turn) -> Found:
     """A function that `dp.mechanism_function` marks: a proof or an exact counterexample."""
-    from dpassay.prover.problem import shown
     from dpassay.prover.proving import run_proof
     from dpassay.report.proof_text import claim as stated
+    from dpassay.report.proof_text import shown
 
     proof = run_proof(candidate.subject, time_limit=turn.seconds, seed=turn.seed)
     content, verdict = proof.to_json(), proof.verdict
