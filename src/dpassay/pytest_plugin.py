@@ -30,7 +30,7 @@ import pytest
 
 from dpassay.core.errors import InvalidInput
 from dpassay.core.files import check_writable, write_file
-from dpassay.core.text import rounded_up
+from dpassay.core.text import rounded_up, several
 from dpassay.runs.compiled import kept_programs
 from dpassay.runs.own_process import Limits, NoResult, can_fork, in_own_process
 
@@ -576,7 +576,7 @@ def _message(content: Mapping[str, Any]) -> str:
     ledger = content["ledger"]
     if ledger is not None:
         lines.append(
-            f"ledger: {ledger['runs']} runs together hold {ledger['log_e_value']:.1f} nats of evidence, "
+            f"ledger: {several(ledger['runs'], 'run')} together: {ledger['log_e_value']:.1f} nats of evidence, "
             f"{ledger['log_threshold']:.1f} refute; it stays refuted until the code, the data or the claim change"
         )
     lines.append(f"seed: {content['seed']}, run {content['run']}")
@@ -610,7 +610,9 @@ def _summary(audits: Sequence[Mapping[str, Any]], settings: Settings, *, brief: 
     undecided = sum(audit["verdict"]["outcome"] == "open" for audit in audits)
     expected = sum(audit["expected"] for audit in audits)
     known = f" ({expected} as expected)" if expected else ""
-    counts = f"{len(audits)} audits: {refuted} refuted{known}, {len(audits) - refuted - undecided} not refuted"
+    counts = (
+        f"{several(len(audits), 'audit')}: {refuted} refuted{known}, {len(audits) - refuted - undecided} not refuted"
+    )
     lines.append(counts + (f", {undecided} open (nothing was decided)" if undecided else ""))
     whole = "this session" if settings.ledger is None else f"all sessions that share {settings.ledger.name}"
     lines.append(

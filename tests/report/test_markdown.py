@@ -58,7 +58,7 @@ RUN: dict[str, Any] = {
 
 def test_page_is_whole_and_names_no_folder():
     page = pages(RUN)["t"]
-    assert "1 claims of the papers: 1 refuted. [What the symbols mean](#notation)." in page
+    assert "1 claim of the papers: 1 refuted. [What the symbols mean](#notation)." in page
     assert "## Refuted: 1\n\n| claim | level | evidence | loss / claimed (nats) | statement |" in page
     assert "| [T-1](#t-1) | whole | witness | infinite / 1 | A \\| B. |" in page
     assert (
@@ -144,7 +144,7 @@ def test_a_long_table_is_folded_away() -> None:
 def test_the_index_links_every_claim_and_says_by_which_command_it_was_made() -> None:
     page = index(RUN)
     assert "Written by `dpassay verify --data ml-100k --markdown page.md`." in page
-    assert "| [A paper](t.md) | 1 claims of the papers: 1 refuted |" in page
+    assert "| [A paper](t.md) | 1 claim of the papers: 1 refuted |" in page
     assert "| [T-1](t.md#t-1) | paper | sec. 1 | refuted | whole | A \\| B. |" in page
 
 
@@ -154,7 +154,7 @@ def test_our_claims_and_misprints_stand_apart() -> None:
     run["verdicts"][0]["misprint"] = "< stands for <="
     run["verdicts"].append(run["verdicts"][0] | {"id": "T-1-REP", "outcome": "holds", "misprint": ""})
     page = pages(run)["t"]
-    assert "1 claims of the papers: 1 refuted (a misprint); 1 of ours: 1 holds." in page
+    assert "1 claim of the papers: 1 refuted (a misprint); 1 of ours: 1 holds." in page
     assert page.index("## Refuted (a misprint): 1") < page.index("## Ours, holds: 1") < page.index("## T-1\n")
     assert "**refuted (a misprint).** Because" in page
     assert "Misprint: &lt; stands for &lt;=." in page

@@ -27,7 +27,7 @@ def test_counts_are_complete_and_in_order(example_run: Builder) -> None:
             [("paper", "refuted", ""), ("ours", "refuted", ""), ("paper", "refuted", "x"), ("paper", "holds", "")],
             "3 claims of the papers: 1 holds, 1 refuted, 1 refuted (a misprint); 1 of ours: 1 refuted",
         ),
-        ([("paper", "vacuous", "x")], "1 claims of the papers: 1 vacuous (a misprint)"),
+        ([("paper", "vacuous", "x")], "1 claim of the papers: 1 vacuous (a misprint)"),
     ],
 )
 def test_tally_counts_our_claims_and_misprints_apart(verdicts: list[tuple[str, str, str]], sentence: str) -> None:

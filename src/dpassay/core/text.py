@@ -75,6 +75,11 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
+def several(number: int, noun: str) -> str:
+    """A number of things, as in "1 run" and "2,000 runs"; the noun in the singular."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def shortened(text: str, length: int = WIDTH) -> str:
     """The text on one line, its middle left out where it is longer than `length` characters."""
     text = " ".join(text.split())

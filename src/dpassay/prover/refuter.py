@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
+from dpassay.core.text import several
 from dpassay.prover.pairs import Data, Neighbors, Pair, Values, assignments
 from dpassay.prover.problem import Problem
 from dpassay.prover.program_text import program_of
@@ -198,7 +199,7 @@ class Refuter:
             looked = "no pair of inputs"
         else:
             sizes = sorted({max(map(len, pair)) for _, pair in self.seen})
-            looked = f"{len(self.seen):,} pair{'s' * (len(self.seen) > 1)} of inputs"
+            looked = f"{several(len(self.seen), 'pair')} of inputs"
             looked += "" if self.problem.single else f" of length {_listed(map(str, sizes))}"
             for name in self.problem.parameters:
                 met = {dict(values)[name] for values, _ in self.seen}

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpassay.core.text import nats
+from dpassay.core.text import nats, several
 from dpassay.report.audit_text import number
 
 Attack = Mapping[str, Any]
@@ -45,7 +45,7 @@ def interval(metric: Mapping[str, Any]) -> str:
 def measured(metric: Mapping[str, Any]) -> str:
     """A metric's value with its interval and the number of independent trials."""
     parts = [f"95% interval {interval(metric)}"] * bool(interval(metric))
-    parts += [f"{metric['trials']:,} trial{'' if metric['trials'] == 1 else 's'}"] * bool(metric["trials"])
+    parts += [several(metric["trials"], "trial")] * bool(metric["trials"])
     return quantity(metric["value"]) + (f" ({', '.join(parts)})" if parts else "")
 
 

@@ -6,6 +6,7 @@ Everything an audit says is escaped, and the page forbids itself every outside r
 from collections.abc import Mapping
 from typing import Any
 
+from dpassay.core.text import several
 from dpassay.report import audit_text
 from dpassay.report.html import OUTCOME_MEANINGS, environment, page_plot, page_table, printable
 from dpassay.report.plots import render_sandwich
@@ -41,7 +42,7 @@ def _heading(audits: list[Any], counts: list[tuple[str, int]]) -> str:
     if len(audits) == 1:
         return f"{audit_text.title(audits[0])}: {audits[0]['verdict']['outcome']}"
     said = ", ".join(f"{number} {outcome}" for outcome, number in counts if number)
-    return f"{len(audits)} audits: {said}" if audits else "No audit was made"
+    return f"{several(len(audits), 'audit')}: {said}" if audits else "No audit was made"
 
 
 def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def _ledger(audit: Mapping[str, Any]) -> str:
         return ""
     number = audit_text.number
     return (
-        f"{ledger['path']}: {ledger['runs']} run{'' if ledger['runs'] == 1 else 's'}, together evidence of "
+        f"{ledger['path']}: {several(ledger['runs'], 'run')}, together evidence of "
         f"{number(ledger['log_e_value'])} nats; {number(ledger['log_threshold'])} nats refute"
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dpassay.core.text import labeled, rounded_up, under
+from dpassay.core.text import labeled, rounded_up, several, under
 
 Audit = Mapping[str, Any]
 RULES: Mapping[str, str] = {
@@ -214,7 +214,7 @@ def plain_text(audit: Audit) -> str:
 def _ledger(ledger: Mapping[str, Any] | None) -> str:
     if ledger is None:
         return ""
-    runs = f"{ledger['runs']} run{'' if ledger['runs'] == 1 else 's'}"
+    runs = several(ledger["runs"], "run")
     evidence, threshold = number(ledger["log_e_value"]), number(ledger["log_threshold"])
     return f"{ledger['path']}: {runs}, evidence {evidence} of the {threshold} nats that refute"
 

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES
-from dpassay.core.text import finding
+from dpassay.core.text import finding, several
 
 
 def counts(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -34,11 +34,11 @@ def tally(claims: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> s
 
     As in "40 claims of the papers: 20 holds, 18 refuted, 2 refuted (a misprint); 5 of ours: 5 holds".
     """
-    whose = {"paper": "claims of the papers", "ours": "of ours"}
     parts = []
     for source, group in by_source(claims, verdicts).items():
         numbers = ", ".join(f"{len(found)} {name}" for name, found in by_finding(group, OUTCOMES).items())
-        parts.append(f"{len(group)} {whose[source]}: {numbers}")
+        whose = f"{several(len(group), 'claim')} of the papers" if source == "paper" else f"{len(group)} of ours"
+        parts.append(f"{whose}: {numbers}")
     return "; ".join(parts)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich.box
 import rich.console
+import rich.padding
 import rich.table
 import rich.text
 
@@ -19,6 +20,7 @@ STYLES = {"holds": "green", "refuted": "red", "vacuous": "magenta", "not refuted
 CHECK_STYLES = {"exceeded": "red", "kept": "green", "not measured": "red"}
 LONGEST_NAME = 24  # characters of a table's cell that is not broken into lines
 LONGEST_LINE = 60  # of one that is
+TABLE_WIDTH = 120  # columns of a terminal that show the table of verdicts; narrower ones have lines
 
 
 def print_audit(audit: Mapping[str, Any]) -> None:
@@ -63,6 +65,7 @@ def print_attack(attack: Mapping[str, Any]) -> None:
 def print_verdicts(run: "Run") -> None:
     """The table of verdicts, and one line that sums it up."""
     console = _console()
+    wide = console.width >= TABLE_WIDTH
     table = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("claim", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
@@ -74,15 +77,18 @@ def print_verdicts(run: "Run") -> None:
         verdict = item.verdict
         kinds = " ".join(dict.fromkeys(record.kind for record in verdict.evidence))
         mark = "" if item.as_expected else f" (expected {item.expected})"
-        table.add_row(
-            item.claim.id,
-            rich.text.Text(finding(verdict.outcome, verdict.misprint) + mark, style=STYLES[verdict.outcome]),
-            f"{verdict.level or ''}{', cites' if verdict.rests_on else ''}",
-            kinds,
-            loss(verdict.epsilon_lower, verdict.epsilon_claimed),
-            rich.text.Text(first_sentence(verdict.explanation)),
-        )
-    console.print(table)
+        found = rich.text.Text(finding(verdict.outcome, verdict.misprint) + mark, style=STYLES[verdict.outcome])
+        level = f"{verdict.level or ''}{', cites' if verdict.rests_on else ''}"
+        lost = loss(verdict.epsilon_lower, verdict.epsilon_claimed)
+        why = rich.text.Text(first_sentence(verdict.explanation))
+        if wide:
+            table.add_row(item.claim.id, found, level, kinds, lost, why)
+        else:
+            rest = "; ".join(filter(None, (level, kinds.replace(" ", ", "), lost and f"loss / claim {lost}")))
+            console.print(rich.text.Text.assemble((item.claim.id, "bold"), "  ", found, f"  {rest}"))
+            console.print(rich.padding.Padding(why, (0, 0, 0, 4)))
+    if wide:
+        console.print(table)
     verdicts = [item.verdict.to_json() for item in run.judged]
     tally = summary.tally({item.claim.id: {"source": item.claim.source} for item in run.judged}, verdicts)
     console.print(f"{tally}. Proved at the level {summary.levels(verdicts)}.", highlight=False)
