@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.runs.parallel import usable_executor
+from dpassay.runs.steps import Steps
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 RUNGS = (512, 4096, 32_768)  # samples per dataset with which candidates are judged, fewer where calls are slow
@@ -96,6 +98,7 @@ def search_black_box(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     executor: Executor | None = None,
+    resume: Path | str | None = None,
 ) -> Witness | None:
     """Looks for neighboring datasets on which samples refute a claim, and shrinks them.
 
@@ -119,13 +122,14 @@ def search_black_box(
     if math.isinf(claim.parameter):
         raise InvalidInput("the claim is infinite, which claims nothing; give a finite number")
     claim = dataclasses.replace(claim, relation=None)
-    search = Search(mechanism, space, claim, failure_probability, seed, executor)
+    about = [str(relation), str(claim), failure_probability, seed, repr(space)]
+    steps = Steps(resume, mechanism, about, __name__)
+    search = Search(mechanism, space, claim, failure_probability, seed, executor, steps)
     say = progress or (lambda _: None)
-    begin = time.monotonic()
-    found = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
+    found = search.find(SEARCHING * time_limit, time_limit, say)
     if found is None:
         return None
-    return search.shrink(found, begin + time_limit, say)
+    return search.shrink(found, time_limit, say)
 
 
 # --- datasets --------------------------------------------------------------------------------------------------------
@@ -415,8 +419,13 @@ class Search:
         failure_probability: float,
         seed: int,
         executor: Executor | None = None,
+        steps: Steps | None = None,
     ) -> None:
-        """Prepares a search; the `space` makes pairs and has a `relation`, the `executor` shares the tests' draws."""
+        """Prepares a search.
+
+        The `space` makes pairs and has a `relation`, the `executor` shares the tests' draws, `steps` were made before.
+        """
+        self.steps = Steps(None) if steps is None else steps
         self.executor = None if executor is None else usable_executor(executor)
         self.mechanism, self.space, self.claim = mechanism, space, claim
         self.failure_probability, self.seed = failure_probability, seed
@@ -426,7 +435,7 @@ class Search:
         self.points = [points[place] for place in np.unique(np.linspace(0, len(points) - 1, POINTS).astype(int))]
         self.outputs: dict[Any, list[Any]] = {}
         self.streams = 0
-        self.tests = 0
+        self.tests = self.steps.count("test")  # of all runs: the failure probability is spent once
         self.learning = 0.0  # seconds of the last test that were not for samples
         self.easiest = 1.0  # nats beyond the claim, more of which make a test no smaller
         self.problem: Exception | None = None
@@ -445,7 +454,7 @@ class Search:
         patterns = self.space.patterns(self.rng)
         first = next(self.space.patterns(np.random.default_rng(0)), None)
         if first is not None:
-            self._fit_rungs(search_end - time.monotonic(), first.first)
+            self._fit_rungs(search_end - self.steps.now(), first.first)
         self._check_time(end)
         while not best and (some := list(itertools.islice(patterns, CHILDREN))):
             self._judge_all(some, best, search_end)
@@ -472,11 +481,11 @@ class Search:
         """Takes away what is not needed, then tests the smallest pair that still promises a violation."""
         pair = self._pair_of(witness)
         chain = [(pair, 1.0)]
-        half = time.monotonic() + (end - time.monotonic()) / 2
+        half = self.steps.now() + (end - self.steps.now()) / 2
         seen = {pair.key}
-        while time.monotonic() < half:
+        while self.steps.now() < half:
             for smaller in self.space.smaller(chain[-1][0]):
-                if smaller.key in seen or time.monotonic() > half:
+                if smaller.key in seen or self.steps.now() > half:
                     continue
                 seen.add(smaller.key)
                 # The cheap judgment first: most reductions lose the violation.
@@ -491,7 +500,7 @@ class Search:
                 break
         say(f"shrunk in {len(chain) - 1} steps")
         place = len(chain) - 1
-        while place > 0 and time.monotonic() < end:
+        while place > 0 and self.steps.now() < end:
             smaller_witness = self.test(*chain[place], end, 1 / 2, say)
             if smaller_witness is not None:
                 return smaller_witness
@@ -502,40 +511,53 @@ class Search:
         """One test on fresh samples, the fewer the more is promised; None when it does not refute the claim.
 
         It takes a part of the time left; all of it where the smallest test takes longer, and none where that is more.
+        One that was made in an earlier run counts as it did then: one that refuted draws the same samples again.
         """
+        made = self.steps.find("test", pair.key)
+        if made is not None:
+            return self._tested(pair, made["number"], made["size"], say)[0] if made["refuted"] else None
+        size = self._test_size(promise, end - self.learning, part)
+        drawn = size + self.overhead
+        if not self._in_time(drawn, end - self.learning):
+            say(f"no time for a test: {2 * drawn} calls take some {2 * drawn * self.seconds:.0f} s")
+            return None
+        self.tests += 1
+        witness, seconds = self._tested(pair, self.tests, size, say)
+        self.learning = max(0.0, seconds - 2 * drawn * self.seconds)
+        self.steps.keep("test", pair.key, {"number": self.tests, "size": size, "refuted": witness is not None})
+        return witness
+
+    def _test_size(self, promise: float, end: float, part: float) -> int:
+        """Samples per dataset of a test."""
+        needed = min(LARGEST_TEST, EASY_TEST / min(promise, self.easiest) ** 2)
+        affordable = part * (end - self.steps.now()) / 3 / self.seconds - self.overhead
+        return int(max(SMALLEST_TEST, min(needed, affordable)))
+
+    def _tested(self, pair: Any, number: int, size: int, say: Callable[[str], None]) -> tuple[Witness | None, float]:
+        """The test of this number, and the seconds that it took."""
         from dpassay.auditors.fixed_sample import proportion_lower, proportion_upper
         from dpassay.auditors.one_shot import run_one_shot
         from dpassay.auditors.sampling import Sampler
 
-        needed = min(LARGEST_TEST, EASY_TEST / min(promise, self.easiest) ** 2)
-        end -= self.learning
-        affordable = part * (end - time.monotonic()) / 3 / self.seconds - self.overhead
-        size = int(max(SMALLEST_TEST, min(needed, affordable)))
-        drawn = size + self.overhead
-        if not self._in_time(drawn, end):
-            say(f"no time for a test: {2 * drawn} calls take some {2 * drawn * self.seconds:.0f} s")
-            return None
         begin = time.monotonic()
-        self.tests += 1
-        share = self.failure_probability / (self.tests * (self.tests + 1))
+        share = self.failure_probability / (number * (number + 1))
         # Another seed than the search's: nothing that chose this pair is counted again.
-        number = 1_000_000 + self.tests
-        sampler = Sampler(self.mechanism, *pair, seed=self.seed, run=number, executor=self.executor)
+        sampler = Sampler(self.mechanism, *pair, seed=self.seed, run=1_000_000 + number, executor=self.executor)
         run = run_one_shot(
             [sampler], self.claim, failure_probability=share, num_samples=size, seed=self.seed, progress=lambda _: None
         )
-        self.learning = max(0.0, time.monotonic() - begin - 2 * drawn * self.seconds)
+        seconds = time.monotonic() - begin
         if void := sampler.dependence():
-            say(f"test {self.tests}: nothing was decided, as {void}")
-            return None
+            say(f"test {number}: nothing was decided, as {void}")
+            return None, seconds
         item = run.tested[0]
         counts, (epsilon, delta) = item.counts, item.event.point
         low = float(proportion_lower(counts.successes1, counts.trials1, share / 2))
         high = float(proportion_upper(counts.successes2, counts.trials2, share / 2))
         refuted = low - delta > math.exp(min(epsilon, 700.0)) * high
-        say(f"test {self.tests}, {counts.trials1} fresh samples per dataset: {'refuted' if refuted else 'not refuted'}")
+        say(f"test {number}, {counts.trials1} fresh samples per dataset: {'refuted' if refuted else 'not refuted'}")
         if not refuted:
-            return None
+            return None, seconds
         likelier, other = pair if item.event.direction == 0 else pair[::-1]
         point = PrivacyClaim(epsilon, delta)
         notes = [
@@ -543,14 +565,14 @@ class Search:
             f"probability {1 - share:.6g}",
             f"the event happened in {counts.successes1} of {counts.trials1} fresh samples on dataset 1 and in "
             f"{counts.successes2} of {counts.trials2} on dataset 2",
-            f"test {self.tests} of a search; the probability that any of its tests is wrong is at most "
+            f"test {number} of a search; the probability that any of its tests is wrong is at most "
             f"{self.failure_probability:g}",
         ]
         if self.claim.kind != "dp":
             notes.append(f"{point} is what {self.claim} implies")
         from dpassay.auditors.exact import registered
 
-        return self._witness(
+        witness = self._witness(
             mechanism=registered(self.mechanism) or {},
             relation=self.space.relation,
             dataset1=likelier,
@@ -561,6 +583,7 @@ class Search:
             claim=dataclasses.replace(point, relation=self.space.relation),
             notes=tuple(notes),
         )
+        return witness, seconds
 
     def _witness(self, **found: Any) -> Witness:
         shown = {name: self.space.shown(found[name]) for name in ("dataset1", "dataset2")}
@@ -618,16 +641,18 @@ class Search:
 
     def _in_time(self, size: int, end: float) -> bool:
         """Whether so many samples of both datasets are drawn before `end`."""
-        return time.monotonic() + 2 * size * self.seconds <= end
+        return self.steps.now() + 2 * size * self.seconds <= end
 
     def _fit_rungs(self, seconds: float, dataset: Any) -> None:
-        """Fewer samples for each candidate where they take long."""
+        """Fewer samples for each candidate where they take long; as many as in an earlier run."""
         try:
             self._measure(dataset)
         except Exception:  # not defined there; whether it is elsewhere shows when candidates are judged
             return
         first = seconds / AT_LEAST / 2 / self.seconds
-        self.rungs = tuple(max(self.fewest, int(rung * min(1.0, first / RUNGS[0]))) for rung in RUNGS)
+        rungs = [max(self.fewest, int(rung * min(1.0, first / RUNGS[0]))) for rung in RUNGS]
+        before = self.steps.find("rungs", ()) or self.steps.keep("rungs", (), {"sizes": rungs})
+        self.rungs = tuple(before["sizes"])
 
     def _measure(self, dataset: Any) -> None:
         """How long a sample takes, and how many are drawn at least."""
@@ -642,6 +667,13 @@ class Search:
 
     def _promise(self, pair: Any, size: int) -> float | None:
         """How far, in nats, the best event is expected to exceed the claim; None where the sampler fails."""
+        judged = self.steps.find("promise", (pair.key, size))
+        if judged is None:
+            judged = self.steps.keep("promise", (pair.key, size), {"nats": self._promised_now(pair, size)})
+        promise: float | None = judged["nats"]
+        return promise
+
+    def _promised_now(self, pair: Any, size: int) -> float | None:
         from dpassay.auditors.events import find_events, score
         from dpassay.auditors.outputs import fit_encoder
 

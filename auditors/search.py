@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -29,6 +30,7 @@ from dpassay.core.protocol import FiniteMechanism, Mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.replay.witness import SELECTIONS_OF_USERS
 from dpassay.runs.parallel import PerWorker, results_in_order, usable_executor
+from dpassay.runs.steps import Steps
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 MARGIN = 1e-9  # a loss must pass the claim by this much, nats, so that rounding alone never makes a witness
@@ -113,6 +115,7 @@ def search(
     minimal: bool = True,
     progress: Callable[[str], None] | None = None,
     executor: Executor | None = None,
+    resume: Path | str | None = None,
 ) -> Witness | None:
     """Looks for neighboring datasets that refute (epsilon, delta)-differential privacy, and shrinks them.
 
@@ -143,6 +146,8 @@ def search(
         executor: whose workers share the restarts and the smaller instances of an exact search, or the draws of the
             tests on samples, whose candidates are compared here. What is found is what one process finds in that many
             restarts.
+        resume: a file that keeps restarts, judged pairs and tests, so that the same search, killed, goes on from them
+            with the time it had left; with a larger limit, a search that found nothing goes on, too.
 
     Returns:
         A witness with notes on its minimality, or None when nothing was found in time. None is no proof of privacy.
@@ -156,7 +161,13 @@ def search(
 
         if start is not None or scale is not None:
             raise InvalidInput("a strategy says itself what is in its datasets: leave start and scale out")
-        options: Any = {"time_limit": time_limit, "seed": seed, "progress": progress, "executor": executor}
+        options: Any = {
+            "time_limit": time_limit,
+            "seed": seed,
+            "progress": progress,
+            "executor": executor,
+            "resume": resume,
+        }
         claim = PrivacyClaim(float(epsilon), float(delta))
         return search_strategy(mechanism, str(relation), datasets, claim=claim, **options).witness
     start = None if start is None else start_numbers(start)
@@ -175,12 +186,16 @@ def search(
             seed=seed,
             progress=progress,
             executor=executor,
+            resume=resume,
         )
     scale = SCALE if scale is None else scale
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
-    begin = time.monotonic()
+    starts = [levels.tolist() for levels in problem.start]
+    settings = [str(problem.claim), seed, problem.values.tolist(), problem.users, problem.items, starts, patterns]
+    steps = Steps(resume, mechanism, settings, __name__)
+    begin = time.monotonic() - steps.seconds
     shared = _Shared(problem, executor)
-    pairs = _find(shared, seed, begin + time_limit, patterns, progress, stop=True)
+    pairs = _find(shared, seed, begin + time_limit, patterns, progress, stop=True, steps=steps)
     if not pairs or not problem.violates(pairs[0]):
         return None
     end = max(begin + time_limit, time.monotonic() + time_limit / 4)
@@ -209,7 +224,8 @@ def worst_case(
     Arguments and errors as in `search`; an infinite loss ends it early. The witness need not violate the claim.
     """
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale)
-    pairs = _find(_Shared(problem), seed, time.monotonic() + time_limit, patterns, progress, stop=False)
+    end = time.monotonic() + time_limit
+    pairs = _find(_Shared(problem), seed, end, patterns, progress, stop=False, steps=Steps(None))
     return problem.witness(pairs[0]) if pairs else None
 
 
@@ -453,20 +469,49 @@ def _bound(problem: _Problem) -> Callable[..., Any]:
 
 
 def _find(
-    shared: _Shared, seed: int, deadline: float, patterns: bool, progress: Callable[[str], None] | None, *, stop: bool
+    shared: _Shared,
+    seed: int,
+    deadline: float,
+    patterns: bool,
+    progress: Callable[[str], None] | None,
+    *,
+    stop: bool,
+    steps: Steps,
 ) -> list[_Pair]:
     """The worst pair found, if any; with `stop`, the first few that violate the claim."""
     problem, worst = shared.problem, -math.inf
     pairs: list[_Pair] = []
-    with shared.each(_restart, _restarts(problem, seed, deadline, patterns, stop)) as results:
-        for (restart, *_), (score, found) in results:
+    done = steps.count("restart")
+    tasks = itertools.islice(_restarts(problem, seed, deadline, patterns, stop), done, None)
+    with shared.each(_restart, tasks) as results:
+        for restart, score, found in itertools.chain(_kept(steps), _noted(steps, results)):
             if score > worst:
                 worst, pairs = score, found
                 if progress is not None:
                     progress(f"search: restart {restart}, worst score {worst:.4g}")
-            if worst >= 1e6 or (stop and problem.bad(np.array([worst]))[0]) or time.monotonic() > deadline:
+            over = restart >= done and time.monotonic() > deadline
+            if over or worst >= 1e6 or (stop and problem.bad(np.array([worst]))[0]):
                 break
     return pairs if worst > MARGIN else []
+
+
+Restarted = tuple[int, float, list[_Pair]]  # its number, the worst score, and pairs that have it
+
+
+def _kept(steps: Steps) -> Iterator[Restarted]:
+    """The restarts of earlier runs."""
+    for restart in range(steps.count("restart")):
+        found = steps.find("restart", restart) or {}
+        pairs = [_Pair(k, np.array(one, np.int8), np.array(two, np.int8)) for k, one, two in found["pairs"]]
+        yield restart, found["score"], pairs
+
+
+def _noted(steps: Steps, results: Iterable[tuple[Any, ...]]) -> Iterator[Restarted]:
+    """The restarts of this run, kept as they end."""
+    for (restart, *_), (score, pairs) in results:
+        listed = [(k, first.tolist(), second.tolist()) for k, first, second in pairs]
+        steps.keep("restart", restart, {"score": score, "pairs": listed})
+        yield restart, score, pairs
 
 
 def _restarts(

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from dpassay.core.protocol import CallableMechanism, as_mechanism
 from dpassay.data.ratings import Ratings
 from dpassay.report.dataset_code import dataset_code
 from dpassay.runs.fingerprint import contents
+from dpassay.runs.steps import Steps
 
 if TYPE_CHECKING:
     from hypothesis import strategies as st
@@ -137,6 +139,7 @@ def search_strategy(
     remember: bool = True,
     progress: Callable[[str], None] | None = None,
     executor: Executor | None = None,
+    resume: Path | str | None = None,
 ) -> StrategySearch:
     """Looks for neighboring datasets of a strategy on which samples refute a claim, and shrinks them.
 
@@ -151,6 +154,7 @@ def search_strategy(
         remember: keep the pair found in Hypothesis' database, and try first what is there.
         progress: called with a line when a step advances.
         executor: whose workers share the draws of the tests.
+        resume: a file that keeps the steps, as in `dpassay.search`.
 
     Raises:
         InvalidInput: Hypothesis is missing, no strategy, a relation without meaning for its datasets, a mechanism that
@@ -169,16 +173,16 @@ def search_strategy(
     # Imported here: seconds that are not to be taken from the search.
     from dpassay.auditors import events, one_shot, outputs, sampling  # noqa: F401
 
-    begin = time.monotonic()
-    neighbors = learned_neighbors(datasets, relation, seed, begin + LOOKING * time_limit)
+    steps = Steps(resume, mechanism, [str(relation), str(claim), failure_probability, seed, repr(datasets)], __name__)
+    neighbors = learned_neighbors(datasets, relation, seed, time.monotonic() + LOOKING * time_limit)
     claim = dataclasses.replace(claim, relation=None)
-    search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember, executor)
+    search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember, executor, steps)
     search.window = SEARCHING * time_limit
-    witness = search.find(begin + SEARCHING * time_limit, begin + time_limit, say)
+    witness = search.find(SEARCHING * time_limit, time_limit, say)
     best = max(search.best.values(), key=lambda candidate: candidate.promise)
     if witness is None:
         return StrategySearch(None, best.pair, len(search.best), search.failed, best.promise, best.samples)
-    witness = search.shrink(witness, begin + time_limit, say)
+    witness = search.shrink(witness, time_limit, say)
     pair = DrawnPair(witness.dataset1, witness.dataset2)
     return StrategySearch(witness, pair, len(search.best), search.failed, best.promise, best.samples)  # type: ignore[arg-type]
 
@@ -269,8 +273,9 @@ class _StrategySearch(Search):
         seed: int,
         remember: bool,
         executor: Executor | None,
+        steps: Steps,
     ) -> None:
-        super().__init__(mechanism, neighbors, claim, failure_probability, seed, executor)
+        super().__init__(mechanism, neighbors, claim, failure_probability, seed, executor, steps)
         self.pairs = neighbors.pairs(self._look)
         self.best: dict[Any, Candidate] = {}
         self.failed = 0
@@ -329,7 +334,7 @@ class _StrategySearch(Search):
         if number < 0:  # remembered, so it was shrunk before
             return witness
         chain, answers = [pair], {pair.key: True}
-        until = time.monotonic() + SHRINKING * (end - time.monotonic())
+        until = self.steps.now() + SHRINKING * (end - self.steps.now())
         size = next((rung for rung in self.rungs[:-1] if self._promised(pair, rung)), self.rungs[-1])
         surely = next((rung for rung in self.rungs if rung > size), size)
 
@@ -355,7 +360,7 @@ class _StrategySearch(Search):
         run_draws(self.pairs, violates, f"{self.seed} {number}", ROUND, phases=phases, database=self.database)
         say(f"shrunk: {sum(answers.values()) - 1} smaller pairs of {len(answers) - 1} tried keep the violation")
         place = len(chain) - 1
-        while place > 0 and chain[place].key != pair.key and time.monotonic() < end:
+        while place > 0 and chain[place].key != pair.key and self.steps.now() < end:
             smaller = self.test(chain[place], max(self._promise(chain[place], size) or 0.0, LEAST), end, 1 / 2, say)
             if smaller is not None:
                 return smaller
@@ -408,7 +413,7 @@ class _StrategySearch(Search):
 
     def _is_over(self) -> bool:
         """Whether a round ends, which may draw thousands of pairs that are none, or were judged before."""
-        return bool(self.best) and time.monotonic() > self.round_end
+        return bool(self.best) and self.steps.now() > self.round_end
 
     def _look(self) -> None:
         if self._is_over():
@@ -425,11 +430,11 @@ class _StrategySearch(Search):
         from hypothesis import Phase
 
         def first(pair: DrawnPair) -> bool:
-            self._fit_rungs(end - time.monotonic(), pair.first)
+            self._fit_rungs(end - self.steps.now(), pair.first)
             raise Stop
 
         run_draws(self.pairs, first, str(self.seed), 10, phases=[Phase.generate])
-        self._check_time(time.monotonic() + self.window)
+        self._check_time(self.steps.now() + self.window)
 
     def _deepened(self, end: float) -> bool:
         """Judges the most promising pairs that were judged on fewer samples than others; whether there were any."""

@@ -274,7 +274,7 @@ def test_runs_of_a_sound_mechanism_that_share_a_ledger_show_no_red(sessions, pyt
     for _ in range(LEDGER_RUNS):
         result = sessions("test_sound", SOUND, 200)
         result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["1 audits: 0 refuted, 1 not refuted"])
+    result.stdout.fnmatch_lines(["1 audit: 0 refuted, 1 not refuted"])
     with contextlib.closing(sqlite3.connect(pytester.path / "ledger.db")) as database:
         counted = database.execute("SELECT count(*), sum(samples) FROM runs").fetchone()
     assert counted == (LEDGER_RUNS, 200 * LEDGER_RUNS)

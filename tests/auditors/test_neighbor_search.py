@@ -11,6 +11,7 @@ from dpassay.auditors import neighbor_search, tracing
 from dpassay.auditors.neighbor_search import VectorRelation, _Matrices, _Pair, _space, _Vectors, search_black_box
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim
+from dpassay.runs import steps
 
 ADD = "add_or_remove_one:rating"
 RELATIONS = [f"add_or_remove_one:{unit}" for unit in ("rating", "user")]
@@ -145,6 +146,11 @@ class Clock:
     perf_counter = monotonic
 
 
+def stands_in(clock, monkeypatch):
+    for module in (neighbor_search, steps):
+        monkeypatch.setattr(module, "time", clock)
+
+
 @pytest.mark.parametrize(
     ("seconds", "limit", "scale", "found"),
     [(0.001, 60.0, 0.3, True), (0.02, 60.0, 1.0, False), (0.2, 60.0, 0.3, False)],
@@ -155,7 +161,7 @@ def test_the_time_limit_holds_however_long_a_call_takes(monkeypatch, seconds, li
         return vector[0] + rng.laplace(0, scale)
 
     clock = Clock()
-    monkeypatch.setattr(neighbor_search, "time", clock)
+    stands_in(clock, monkeypatch)
     witness = search_black_box(
         dp.from_callable(single), "vector:one", claim=PrivacyClaim(1.0), num_items=2, time_limit=limit
     )
@@ -189,7 +195,7 @@ class Ticking:
 )
 def test_the_time_limit_holds_for_slow_samplers_of_jax(monkeypatch, compiled, seconds, limit, scale, found):
     clock = Clock()
-    monkeypatch.setattr(neighbor_search, "time", clock)
+    stands_in(clock, monkeypatch)
     monkeypatch.setattr(tracing, "time", clock)
     slow = Ticking(clock, seconds, scale, compiled)
     witness = search_black_box(slow, "vector:one", claim=PrivacyClaim(1.0), num_items=2, time_limit=limit)
@@ -199,7 +205,7 @@ def test_the_time_limit_holds_for_slow_samplers_of_jax(monkeypatch, compiled, se
 
 def test_a_compiled_sampler_is_refused_a_time_limit_below_one_pair(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(neighbor_search, "time", clock)
+    stands_in(clock, monkeypatch)
     slow = Ticking(clock, 0.01, 0.3, True)
     with pytest.raises(InvalidInput, match=r"a call takes 0.01 s, and one pair is judged by 512 calls"):
         search_black_box(slow, "vector:one", claim=PrivacyClaim(1.0), time_limit=7.0)
@@ -211,7 +217,7 @@ def test_a_time_limit_below_the_calls_for_one_pair_is_refused(monkeypatch):
         return vector[0] + rng.laplace(0, 0.3)
 
     clock = Clock()
-    monkeypatch.setattr(neighbor_search, "time", clock)
+    stands_in(clock, monkeypatch)
     with pytest.raises(InvalidInput, match=r"a call takes 2 s, and one pair .* give a time limit above 213 s"):
         search_black_box(dp.from_callable(single), "vector:one", claim=PrivacyClaim(1.0), time_limit=60.0)
     assert clock.now < 10

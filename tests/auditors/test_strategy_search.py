@@ -299,4 +299,4 @@ def test_five_lines_make_a_red_test_with_the_pair_as_code(pytester):
         ]
     )
     result.stdout.fnmatch_lines(["*not both*"])
-    result.stdout.fnmatch_lines(["1 audits: 1 refuted*"])
+    result.stdout.fnmatch_lines(["1 audit: 1 refuted*"])

@@ -249,3 +249,9 @@ def test_what_cannot_be_read_gets_one_line(thing):
     with pytest.raises(InvalidInput, match=r"cannot tell versions of a .* apart") as caught:
         fingerprint(first, thing, 0, CLAIM)
     assert "\n" not in str(caught.value)
+
+    def held(rng, dataset):
+        return thing
+
+    with pytest.raises(InvalidInput, match=r"cannot tell versions of a .* apart"):
+        fingerprint(held, 0, 1, CLAIM)

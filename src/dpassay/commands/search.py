@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dpassay.commands.output import Outputs, as_json, interruptible, path_type
+from dpassay.commands.output import Outputs, as_json, interruptible, path_type, what_is_kept
 from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import Target, target_options
@@ -35,6 +35,9 @@ from dpassay.core.errors import InvalidInput
 @isolate_option
 @click.option("--seed", default=0, show_default=True, help="Seed of the search.")
 @scheduler_option
+@click.option(
+    "--resume", type=path_type(), metavar="FILE", help="Keep the steps in this file, and go on from them when killed."
+)
 @click.option("--json", "json_path", type=path_type(), help="Write the witness as JSON.")
 def search(
     target: Target,
@@ -50,6 +53,7 @@ def search(
     isolate: str | None,
     seed: int,
     scheduler: str | None,
+    resume: Path | None,
     json_path: Path | None,
 ) -> int:
     """Search for neighboring datasets that break a mechanism's claim, and shrink what is found.
@@ -67,7 +71,7 @@ def search(
         NeighboringRelation.parse(relation)
     if not time_limit > 0:
         raise InvalidInput(f"time limit is {time_limit:g}; give a number of seconds above 0")
-    outputs = Outputs(json_path)
+    outputs = Outputs(json_path, resume)
     mechanism = target.mechanism()
     sampled = black_box or vectors or not isinstance(mechanism, FiniteMechanism)
     shared: dict[str, Any] = {
@@ -76,11 +80,12 @@ def search(
         "num_items": items,
         "time_limit": time_limit,
         "seed": seed,
+        "resume": resume,
     }
     from dpassay.report.progress import Progress
 
     with (
-        interruptible("nothing was written"),
+        interruptible(what_is_kept(resume)),
         executor_for(scheduler) as executor,
         Progress(target.target, time_limit) as status,
     ):

@@ -152,9 +152,11 @@ class _Digest:
         self._items("defaults", (value.__defaults__, value.__kwdefaults__))
         for cell in value.__closure__ or ():
             try:
-                self.add(cell.cell_contents)
+                held = cell.cell_contents
             except ValueError:
                 self.update("empty cell")
+            else:
+                self.add(held)
         if value.__name__ == "<lambda>" or source(value.__module__ or "") is None:
             self._bytecode(value.__code__)  # which of a line's lambdas; or nothing else is known of it
         if source(value.__module__ or "") is None:
@@ -179,8 +181,8 @@ class _Digest:
         except Exception as error:
             reason = " ".join(str(error).split())
             raise InvalidInput(
-                f"the ledger cannot tell versions of a {type(value).__qualname__} apart ({reason}); "
-                "make it inside a function of yours, or audit without a ledger"
+                f"what is kept cannot tell versions of a {type(value).__qualname__} apart ({reason}); "
+                "make it inside a function of yours, or keep nothing (no ledger, no file to resume from)"
             ) from error
         self._class(type(value))
         if isinstance(reduced, str):
