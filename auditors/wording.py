@@ -72,11 +72,12 @@ def outcome(row: np.ndarray, names: Sequence[str]) -> str:
     truths = [name for name in values if name.endswith(TRUTH)]
     parts += [_truth(name, bool(values.pop(name))) for name in truths]
     true = [name for name, value in values.items() if value and is_mark(name)]
-    # The number beside a mark such as "is None" only fills the place.
+    empty = tuple(f"{name[4:-1]}[" for name, value in values.items() if name.startswith("len(") and value == 0)
+    # The number beside a mark such as "is None", and that of an item where there is none, only fill the place.
     parts += [
         f"{name} == {value:g}"
         for name, value in values.items()
-        if not is_mark(name) and not any(mark.startswith(f"{name} is ") for mark in true)
+        if not is_mark(name) and not name.startswith(empty) and not any(mark.startswith(f"{name} is ") for mark in true)
     ]
     parts += true
     if not parts:

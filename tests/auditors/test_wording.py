@@ -53,6 +53,8 @@ def test_sums_have_the_name_of_what_is_summed():
         (("output[0]", "output[1]", "output[2]"), (1, 0.5, 2), "output == [1, 0.5, 2]"),
         (("len(output)", "output[0]", "output[1]"), (1, 4, 9), "output == [4]"),
         (("len(output)", "output[0]", "output[1]"), (0, 4, 9), "output == []"),
+        (("len(output)", "output['Oslo']", "output['Rome']"), (0, 1.27, 3), "len(output) == 0"),
+        (("len(output.m)", "output.m['Oslo']", "output.n"), (0, 1.27, 3), "len(output.m) == 0 and output.n == 3"),
         (("output.n", "output.x[0]", "output.x[1]"), (3, 4, 9), "output.x == [4, 9] and output.n == 3"),
         (("output[0]", "output[1]", "output[1] is None"), (4, 9, 1), "output[0] == 4 and output[1] is None"),
         (BOOLEANS[:3], (1, 1, 0), "output == [True, True, False]"),
