@@ -109,6 +109,24 @@ def test_an_error_of_ours_fails_and_slow_work_is_called_slow():
     assert bench.result(BY_NAME["bad_noisy_max"], bench.Measured("refuted", 6.0)) == "pass"
 
 
+def test_of_a_slow_verdict_the_quicker_run_counts(monkeypatch):
+    clock, took = [0.0], iter([7.0, 4.0, 11.0, 12.0, 4.0])
+    monkeypatch.setattr(bench, "cpu_seconds", lambda: clock[0])
+    monkeypatch.setattr(bench, "_audited", lambda *_: "")
+
+    def proving(outcome):
+        def prove(function, **_):
+            clock[0] += next(took)
+            return verdict(outcome)
+
+        return prove
+
+    assert bench.measure("programs", 0, 0, proving("holds")).seconds == 4
+    assert bench.measure("programs", 0, 0, proving("refuted")).seconds == 11
+    assert bench.measure("programs", 0, 0, proving("holds")).seconds == 4
+    assert next(took, None) is None
+
+
 def test_a_trap_at_zero_may_be_proved_where_zero_is_excluded_and_no_other_trap_may():
     proof = bench.Measured("holds", 1.0, ("epsilon > 0", "c >= 1"))
     assert bench.result(BY_NAME["scale_zero"], proof) == "pass"
