@@ -6,7 +6,7 @@ import click
 import numpy as np
 import pytest
 
-from dpassay.benchmarks import attack_costs, command_costs, run
+from dpassay.benchmarks import attack_costs, command_costs, compilation, run
 from dpassay.commands.main import commands
 from dpassay.core.errors import InvalidInput
 
@@ -80,3 +80,37 @@ def test_every_command_can_be_started(growth: command_costs.Growth, tmp_path: Pa
 def test_unknown_parts_are_named() -> None:
     with pytest.raises(InvalidInput, match="choose from attack, commands, experiments"):
         run("scaling", parts=("lunch",))
+
+
+@pytest.mark.parametrize(("compiling", "said"), [(2.0, "ok"), (9.0, "FAIL")])
+def test_a_session_that_compiles_again_fails(compiling: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile = "/jax/core/compile/"
+    counted = {
+        f"{compile}jaxpr_trace_duration": (30, 0.5),
+        f"{compile}jaxpr_to_mlir_module_duration": (20, 1.0),
+        f"{compile}backend_compile_duration": (20, compiling),
+        "/jax/compilation_cache/cache_retrieval_time_sec": (18, 0.4),
+    }
+    monkeypatch.setattr(compilation, "_session", lambda folder: (100.0, counted))
+    (table,) = run("scaling", quick=True, parts=("compilation",))["tables"]
+    first, second = (dict(zip(table["columns"], row, strict=True)) for row in table["rows"])
+    assert (second["compiled"], second["loaded"]) == (2, 18)
+    assert second["share of the time"] == f"{compiling + 1.5:.1f}%"
+    assert (first[""], second[""]) == ("", said)
+
+
+def test_a_session_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own compiled programs, and none of whoever measures it."""
+    (tmp_path / "conftest.py").write_text(compilation._COUNTING)
+    kept = "from dpassay.runs.compiled import kept_programs\n\ndef test_it():\n    with kept_programs():\n"
+    (tmp_path / "test_releases.py").write_text(f"import jax\n{kept}        jax.jit(lambda x: x + 1)(1.0)\n")
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "ours"))
+    seconds, counted = compilation._session(tmp_path)
+    assert seconds > 0.1
+    assert counted["/jax/core/compile/backend_compile_duration"][0] > 0
+    assert "/jax/compilation_cache/cache_retrieval_time_sec" not in counted
+    again = compilation._session(tmp_path)[1]
+    assert again["/jax/compilation_cache/cache_retrieval_time_sec"][0] > 0
+    (tmp_path / "test_releases.py").write_text("def test_it():\n    assert False\n")
+    with pytest.raises(InvalidInput, match="exit code 1"):
+        compilation._session(tmp_path)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from dpassay.benchmarks import attack_costs, command_costs
+from dpassay.benchmarks import attack_costs, command_costs, compilation
 from dpassay.benchmarks.parts import tables_of
 from dpassay.core.records import Plot, Table
 
@@ -20,6 +20,7 @@ def tables(
         "attack": partial(attack_costs.tables, quick, seed, progress),
         "commands": partial(command_costs.tables, quick, progress),
         "experiments": partial(command_costs.tables, quick, progress, experiments=True),
+        "compilation": partial(compilation.tables, quick, progress),
     }
     return tables_of(parts, known)
 
@@ -27,6 +28,6 @@ def tables(
 def plots(tables: Sequence[Table]) -> list[Plot]:
     """Of the parts that were measured."""
     whole = (command_costs.TITLE, command_costs.EXPERIMENTS_TITLE)
-    attack = [table for table in tables if table.title not in whole]
+    attack = [table for table in tables if table.title not in (*whole, compilation.TITLE)]
     drawn = attack_costs.plots(attack) if attack else []
     return [*drawn, *(plot for table in tables if table.title in whole for plot in command_costs.plots(table))]
