@@ -122,8 +122,8 @@ def search_black_box(
     if math.isinf(claim.parameter):
         raise InvalidInput("the claim is infinite, which claims nothing; give a finite number")
     claim = dataclasses.replace(claim, relation=None)
-    about = [str(relation), str(claim), failure_probability, seed, repr(space)]
-    steps = Steps(resume, mechanism, about, __name__)
+    about = [str(relation), failure_probability, seed, repr(space)]
+    steps = Steps(resume, mechanism, claim, about, __name__)
     search = Search(mechanism, space, claim, failure_probability, seed, executor, steps)
     say = progress or (lambda _: None)
     found = search.find(SEARCHING * time_limit, time_limit, say)

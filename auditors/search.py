@@ -191,8 +191,8 @@ def search(
     scale = SCALE if scale is None else scale
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
     starts = [levels.tolist() for levels in problem.start]
-    settings = [str(problem.claim), seed, problem.values.tolist(), problem.users, problem.items, starts, patterns]
-    steps = Steps(resume, mechanism, settings, __name__)
+    settings = [seed, problem.values.tolist(), problem.users, problem.items, starts, patterns]
+    steps = Steps(resume, mechanism, problem.claim, settings, __name__)
     begin = time.monotonic() - steps.seconds
     shared = _Shared(problem, executor)
     pairs = _find(shared, seed, begin + time_limit, patterns, progress, stop=True, steps=steps)

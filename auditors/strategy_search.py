@@ -16,6 +16,7 @@ the very noise that chose its pair.
 import dataclasses
 import hashlib
 import math
+import re
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
@@ -173,7 +174,9 @@ def search_strategy(
     # Imported here: seconds that are not to be taken from the search.
     from dpassay.auditors import events, one_shot, outputs, sampling  # noqa: F401
 
-    steps = Steps(resume, mechanism, [str(relation), str(claim), failure_probability, seed, repr(datasets)], __name__)
+    drawn = re.sub(r" at 0x[0-9a-f]+", "", repr(datasets))  # addresses differ between runs
+    about = [str(relation), failure_probability, seed, drawn]
+    steps = Steps(resume, mechanism, claim, about, __name__)
     neighbors = learned_neighbors(datasets, relation, seed, time.monotonic() + LOOKING * time_limit)
     claim = dataclasses.replace(claim, relation=None)
     search = _StrategySearch(mechanism, neighbors, claim, failure_probability, seed, remember, executor, steps)

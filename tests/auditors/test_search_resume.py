@@ -184,7 +184,7 @@ def test_the_time_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert later.find("judged", 3) is None
     clock[0] += 4
     assert later.now() == 14
-    for other in (Steps(tmp_path / "kept", lonely), Steps(tmp_path / "kept", total, "another claim")):
+    for other in (Steps(tmp_path / "kept", lonely), Steps(tmp_path / "kept", total, PrivacyClaim(1.0))):
         assert other.count("judged") == 0
         assert other.find("judged", 1) is None
     nothing = Steps(None)

@@ -20,6 +20,7 @@ class Steps:
     Args:
         path: the file; None keeps nothing.
         mechanism: that is searched; changed code or parameters begin anew.
+        claim: that it is searched against.
         about: JSON-able; all other settings but the time limit.
         modules: names of those that search.
 
@@ -30,13 +31,15 @@ class Steps:
         InvalidInput: a file that cannot be read, or a mechanism whose contents cannot.
     """
 
-    def __init__(self, path: Path | str | None, mechanism: Any = None, about: Any = (), *modules: str) -> None:
+    def __init__(
+        self, path: Path | str | None, mechanism: Any = None, claim: Any = None, about: Any = (), *modules: str
+    ) -> None:
         self.seconds = 0.0
         self._kept: Kept | None = None
         self._made: dict[str, dict[str, Any]] = {}
         self._kinds: Counter[str] = Counter()
         if path is not None:
-            self._kept = Kept(Path(path), [fingerprint(mechanism, None, None, None), about], *modules)
+            self._kept = Kept(Path(path), [fingerprint(mechanism, None, None, claim), about], *modules)
             while (step := self._kept.find({"step": self._kinds.total()})) is not None:
                 self._note(step)
                 self.seconds = step["seconds"]
