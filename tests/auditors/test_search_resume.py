@@ -192,6 +192,36 @@ def test_the_time_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert nothing.find("judged", 1) is None
 
 
+def test_what_found_nothing_goes_on_with_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    judged: list[tuple[Any, int]] = []
+    real = neighbor_search.Search._promised_now
+
+    def first(rng: Any, vector: Any) -> float:
+        return float(vector[0] * (5.0 if vector[0] > 9.5 else 0.1) + rng.laplace())
+
+    def slow(self: Any, pair: Any, size: int) -> Any:
+        clock[0] += 0.1
+        judged.append((pair.key, size))
+        return real(self, pair, size)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(neighbor_search.Search, "_promised_now", slow)
+
+    def find(limit: float) -> Any:
+        return search_black_box(
+            first, "vector:one", claim=PrivacyClaim(1.0), num_items=2, time_limit=limit, resume=tmp_path / "kept"
+        )
+
+    assert find(1.0) is None
+    few = len(judged)
+    assert 0 < few < 10
+    assert find(1.0) is None
+    assert len(judged) == few
+    assert find(60.0) is not None
+    assert len(set(judged)) == len(judged) > few
+
+
 def test_a_mechanism_whose_contents_cannot_be_read_is_refused(tmp_path: Path) -> None:
     numbers = (number for number in range(10))
 
