@@ -158,8 +158,8 @@ def test_the_action_wants_either_tests_or_a_target(project, inputs):
     [
         ({}, ["-m pip install --quiet /the/action pytest>=8"]),
         (
-            {"dpassay_version": "0.1.0", "requirements": "requirements.txt"},
-            ["-m pip install --quiet dpassay==0.1.0 pytest>=8", "-m pip install --quiet -r requirements.txt"],
+            {"dpassay_version": "1.0.0", "requirements": "requirements.txt"},
+            ["-m pip install --quiet dpassay==1.0.0 pytest>=8", "-m pip install --quiet -r requirements.txt"],
         ),
     ],
 )
