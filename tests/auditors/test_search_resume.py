@@ -147,6 +147,18 @@ def test_a_test_that_was_made_is_neither_made_nor_paid_again(tmp_path: Path, mon
     assert len(numbers) == neighbor_search.MOST_TESTS + 1
 
 
+def test_a_search_that_has_judged_all_pairs_ends(tmp_path: Path) -> None:
+    def find() -> Any:
+        mechanism = dp.from_callable(lambda rng, vector: float(vector[0] + rng.laplace()))
+        shared: dict[str, Any] = {"num_items": 1, "scale": (0.0, 1.0), "time_limit": 2.0}
+        return search_black_box(mechanism, "vector:one", claim=PrivacyClaim(3.0), **shared, resume=tmp_path / "kept")
+
+    for _ in range(2):
+        begin = time.monotonic()
+        assert find() is None
+        assert time.monotonic() - begin < 20
+
+
 def test_searches_of_strategies_go_on(tmp_path: Path) -> None:
     st = pytest.importorskip("hypothesis").strategies
     ages = st.lists(st.integers(0, 100), max_size=4)
@@ -173,16 +185,17 @@ def test_the_time_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     clock[0] += 5
     steps.keep("judged", 2, {"nats": None})
     clock[0] += 3  # what was not kept is lost
-    later = Steps(tmp_path / "kept", total)
     clock[0] += 50
+    later = Steps(tmp_path / "kept", total)
     assert (later.seconds, later.now(), later.count("judged")) == (10, 0, 2)
     assert later.find("judged", 1) == {"nats": 0.5}
     assert later.now() == 5
-    assert later.find("judged", 2) == {"nats": None}
-    clock[0] += 50
-    assert later.now() == 10
+    clock[0] += 1  # reading takes time, too
+    assert later.now() == 6
     assert later.find("judged", 3) is None
+    assert later.now() == 10
     clock[0] += 4
+    assert later.find("judged", 2) == {"nats": None}
     assert later.now() == 14
     for other in (Steps(tmp_path / "kept", lonely), Steps(tmp_path / "kept", total, PrivacyClaim(1.0))):
         assert other.count("judged") == 0

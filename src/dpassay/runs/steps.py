@@ -14,8 +14,9 @@ from dpassay.runs.kept import Kept
 class Steps:
     """The steps of one search, each with a kind and a name, and a clock that stands still while it does not run.
 
-    A search that goes on asks for the steps in the order in which it made them; while all are in the file, the clock
-    shows when each was made, so that what depends on the time is decided as it was then.
+    A search that goes on asks for the steps in the order in which it made them; each that is in the file sets the clock
+    to when it was made, so that what depends on the time is decided as it was then. The first that is not there sets it
+    to the time that all earlier runs took.
 
     Args:
         path: the file; None keeps nothing.
@@ -43,12 +44,12 @@ class Steps:
             while (step := self._kept.find({"step": self._kinds.total()})) is not None:
                 self._note(step)
                 self.seconds = step["seconds"]
-        self._shown = 0.0
-        self._begin = None if self._made else time.monotonic()  # None while what is asked for is in the file
+        self._reading = bool(self._made)
+        self._set(0.0)
 
     def now(self) -> float:
         """Seconds since the search began, without those between its runs."""
-        return self._shown if self._begin is None else time.monotonic() - self._begin
+        return time.monotonic() - self._begin
 
     def count(self, kind: str) -> int:
         """How many steps of a kind were made, in all runs."""
@@ -59,13 +60,10 @@ class Steps:
         if self._kept is None:
             return None
         step = self._made.get(_digest(kind, name))
-        if step is not None:
-            self._shown = max(self._shown, step["seconds"])
-            result: dict[str, Any] = step["result"]
-            return result
-        if self._begin is None:
-            self._begin = time.monotonic() - self.seconds
-        return None
+        if self._reading:
+            self._reading = step is not None
+            self._set(max(self.now(), self.seconds if step is None else step["seconds"]))
+        return None if step is None else step["result"]
 
     def keep(self, kind: str, name: Any, result: Mapping[str, Any]) -> dict[str, Any]:
         """Keeps what a step came to, JSON-able, and returns it.
@@ -73,11 +71,14 @@ class Steps:
         Raises:
             InvalidInput: the file cannot be written.
         """
-        step = {"kind": kind, "name": _digest(kind, name), "result": dict(result), "seconds": self.now()}
         if self._kept is not None:
+            step = {"kind": kind, "name": _digest(kind, name), "result": dict(result), "seconds": self.now()}
             self._kept.keep({"step": self._kinds.total()}, step)
             self._note(step)
         return dict(result)
+
+    def _set(self, seconds: float) -> None:
+        self._begin = time.monotonic() - seconds
 
     def _note(self, step: dict[str, Any]) -> None:
         self._made[step["name"]] = step
