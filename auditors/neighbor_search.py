@@ -418,14 +418,14 @@ class Search:
         claim: PrivacyClaim,
         failure_probability: float,
         seed: int,
-        executor: Executor | None = None,
-        steps: Steps | None = None,
+        executor: Executor | None,
+        steps: Steps,
     ) -> None:
         """Prepares a search.
 
         The `space` makes pairs and has a `relation`, the `executor` shares the tests' draws, `steps` were made before.
         """
-        self.steps = Steps(None) if steps is None else steps
+        self.steps = steps
         self.executor = None if executor is None else usable_executor(executor)
         self.mechanism, self.space, self.claim = mechanism, space, claim
         self.failure_probability, self.seed = failure_probability, seed
@@ -516,9 +516,10 @@ class Search:
         made = self.steps.find("test", pair.key)
         if made is not None:
             return self._tested(pair, made["number"], made["size"], say)[0] if made["refuted"] else None
-        size = self._test_size(promise, end - self.learning, part)
+        end -= self.learning
+        size = self._test_size(promise, end, part)
         drawn = size + self.overhead
-        if not self._in_time(drawn, end - self.learning):
+        if not self._in_time(drawn, end):
             say(f"no time for a test: {2 * drawn} calls take some {2 * drawn * self.seconds:.0f} s")
             return None
         self.tests += 1

@@ -27,6 +27,7 @@ from dpassay.core.errors import InvalidInput
 from dpassay.core.numerics import float64
 from dpassay.core.privacy import NeighboringRelation, PrivacyClaim, Witness
 from dpassay.core.protocol import FiniteMechanism, Mechanism
+from dpassay.core.text import several
 from dpassay.data.ratings import Ratings
 from dpassay.replay.witness import SELECTIONS_OF_USERS
 from dpassay.runs.parallel import PerWorker, results_in_order, usable_executor
@@ -87,7 +88,7 @@ class Minimality:
         selects_users = self.witness.mechanism.get("id") in SELECTIONS_OF_USERS
         rows = ("candidate", candidates) if selects_users else ("user", candidates + 1)
         counts = (rows, ("item", items), ("rating", ratings))
-        shape = ", ".join(f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts)
+        shape = ", ".join(several(count, name) for name, count in counts)
         largest = np.nanmax([self.witness.dataset1, self.witness.dataset2])
         shape = f"{f'k = {k}, ' if k else ''}{shape}, the largest {largest:g}"
         if not self.complete:
@@ -156,18 +157,18 @@ def search(
         InvalidInput: the mechanism lists no outputs or is defined nowhere, an argument is out of range, or the start is
             not made of numbers.
     """
+    options: Any = {
+        "time_limit": time_limit,
+        "seed": seed,
+        "progress": progress,
+        "executor": executor,
+        "resume": resume,
+    }
     if datasets is not None:
         from dpassay.auditors.strategy_search import search_strategy
 
         if start is not None or scale is not None:
             raise InvalidInput("a strategy says itself what is in its datasets: leave start and scale out")
-        options: Any = {
-            "time_limit": time_limit,
-            "seed": seed,
-            "progress": progress,
-            "executor": executor,
-            "resume": resume,
-        }
         claim = PrivacyClaim(float(epsilon), float(delta))
         return search_strategy(mechanism, str(relation), datasets, claim=claim, **options).witness
     start = None if start is None else start_numbers(start)
@@ -182,11 +183,7 @@ def search(
             num_users=num_users,
             num_items=num_items,
             scale=scale,
-            time_limit=time_limit,
-            seed=seed,
-            progress=progress,
-            executor=executor,
-            resume=resume,
+            **options,
         )
     scale = SCALE if scale is None else scale
     problem = _problem(mechanism, relation, epsilon, delta, start, num_users, num_items, scale, fixed)
@@ -501,7 +498,8 @@ Restarted = tuple[int, float, list[_Pair]]  # its number, the worst score, and p
 def _kept(steps: Steps) -> Iterator[Restarted]:
     """The restarts of earlier runs."""
     for restart in range(steps.count("restart")):
-        found = steps.find("restart", restart) or {}
+        found = steps.find("restart", restart)
+        assert found is not None
         pairs = [_Pair(k, np.array(one, np.int8), np.array(two, np.int8)) for k, one, two in found["pairs"]]
         yield restart, found["score"], pairs
 

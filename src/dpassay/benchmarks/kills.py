@@ -71,18 +71,7 @@ class Full:
     "two.json": "[1]",
 }
 AUDIT = ("audit", "mechanisms:noisy_sum", "--dataset1", "one.json", "--dataset2", "two.json", "--epsilon", "1.1")
-SEARCH = (
-    "search",
-    "exactly:Full",
-    "--relation",
-    "replace_one:entry",
-    "--epsilon",
-    "0.1",
-    "--users",
-    "5",
-    "--items",
-    "3",
-)
+FULL = ("exactly:Full", "--relation", "replace_one:entry", "--epsilon", "0.1", "--users", "5", "--items", "3")
 CORPUS = "dpassay.benchmarks.scan_corpus.broken.formulas"
 
 
@@ -113,7 +102,7 @@ class Work:
 WORKS = (
     Work(("experiment", "rating-collection", "--quick", "--resume", KEPT, "--output", OUTPUT), 30),
     Work(("experiment", "dpp", "--quick", "--resume", KEPT, "--output", OUTPUT), 30),
-    Work((*SEARCH, "--resume", KEPT, "--json", OUTPUT), 20),
+    Work(("search", *FULL, "--resume", KEPT, "--json", OUTPUT), 20),
     Work(("attack", "beta-knn", "--json", OUTPUT), 20),
     Work(("prove", "mechanisms:proved", "--json", OUTPUT), 20),
     Work(("scan", CORPUS, "--json", OUTPUT), 20),

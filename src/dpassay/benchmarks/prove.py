@@ -139,7 +139,8 @@ def measure(part: str, place: int, seed: int, prove: Prover | None = None) -> Me
         seconds = cpu_seconds() - begin
         if seconds > _limit(verdict.outcome):  # what else the machine did, or the program: the quicker of two tells
             begin = cpu_seconds()
-            seconds = min(seconds, cpu_seconds() - begin if call().outcome == verdict.outcome else math.inf)
+            if call().outcome == verdict.outcome:
+                seconds = min(seconds, cpu_seconds() - begin)
     except InvalidInput as refused:
         return Measured("refused", cpu_seconds() - begin, said=str(refused))
     except Exception as error:

@@ -79,11 +79,11 @@ def _page(audit: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _event_table(audit: Mapping[str, Any]) -> dict[str, Any]:
-    several = len({event["pair"] for event in audit["events"]}) > 1
+    pairs = len({event["pair"] for event in audit["events"]}) > 1
     curve = len({(event["epsilon"], event["delta"]) for event in audit["events"]}) > 1
     betting = any(event["log_e_value"] is not None for event in audit["events"])
     columns = ["event", "likelier under", "dataset 1", "rate 1", "dataset 2", "rate 2", "loss as counted, nats"]
-    columns += ["judged at (epsilon, delta)"] * curve + ["pair"] * several + ["weight"] * betting
+    columns += ["judged at (epsilon, delta)"] * curve + ["pair"] * pairs + ["weight"] * betting
     columns.append("log e-value, nats" if betting else "p-value")
     rows = []
     for event in sorted(audit["events"], key=audit_text.evidence, reverse=True):
@@ -95,7 +95,7 @@ def _event_table(audit: Mapping[str, Any]) -> dict[str, Any]:
         row.append("" if loss != loss else audit_text.number(loss, 3))
         if curve:
             row.append(f"({audit_text.number(event['epsilon'])}, {audit_text.number(event['delta'])})")
-        row += [event["pair"] + 1] * several + [f"{event['weight']:.3g}"] * betting
+        row += [event["pair"] + 1] * pairs + [f"{event['weight']:.3g}"] * betting
         value = event["log_e_value"] if betting else event["p_value"]
         row.append("" if value is None else audit_text.number(value, 3))
         rows.append(row)

@@ -17,7 +17,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from dpassay.core.claims import LEVELS, OUTCOMES, SOURCES, EvidenceKind, level_in_words
-from dpassay.core.text import listed, nats, probability, scientific
+from dpassay.core.text import listed, nats, probability, scientific, several
 from dpassay.report import summary
 from dpassay.report.mathml import mathml
 from dpassay.report.plots import render_key, render_plot
@@ -337,6 +337,7 @@ def _environment(run: Mapping[str, Any]) -> jinja2.Environment:
 
     created = environment()
     created.filters["linked"] = linked
+    created.filters["several"] = several
     created.globals["outcome_names"] = OUTCOMES
     return created
 
