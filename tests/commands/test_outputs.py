@@ -101,6 +101,21 @@ def test_a_page_that_cannot_be_written_is_noticed_before_the_work(
     assert "numbers.md: it is a folder" in lines[0]
 
 
+@pytest.mark.parametrize("other", ["kept", "./kept"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit", f"{NAME}:broken", *AUDIT, "--ledger", "kept", "--json"),
+        ("search", f"{NAME}:broken", "--relation", "vector:one", "--epsilon", "1", "--resume", "kept", "--json"),
+    ],
+)
+def test_no_file_is_written_over_another(command: tuple[str, ...], other: str, folder: Path, capfd: Any) -> None:
+    (folder / "kept").write_text("")
+    assert main([*command, other]) == 2
+    assert "is named twice" in capfd.readouterr().err
+    assert (folder / "kept").read_text() == ""
+
+
 @pytest.mark.parametrize(("mechanism", "expected", "outcome"), [("sound", 2, "NOT REFUTED"), ("broken", 1, "REFUTED")])
 def test_a_file_that_fails_costs_neither_another_nor_the_result(
     capsys: Any, folder: Path, mechanism: str, expected: int, outcome: str

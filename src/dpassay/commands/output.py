@@ -152,14 +152,19 @@ class Outputs:
     result, only the exit code 0.
 
     Raises:
-        InvalidInput: a file cannot be written.
+        InvalidInput: a file cannot be written, or is asked for twice: the second would overwrite the first.
     """
 
     def __init__(self, *files: Path | None, folders: Iterable[Path | None] = ()) -> None:
         self._failed = False
+        seen: set[Path] = set()
         for file in files:
             if file is not None:
                 check_writable(file)
+                place = file.resolve()
+                if place in seen and not is_stream(file):
+                    raise InvalidInput(f"{file} is named twice; give each a file of its own")
+                seen.add(place)
         for folder in folders:
             if folder is not None:
                 check_writable_folder(folder)
