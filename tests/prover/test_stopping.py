@@ -1,7 +1,10 @@
 """A call that does not return is stopped, and nothing after it."""
 
+import gc
+import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -48,6 +51,56 @@ def test_the_inner_of_two_limits_stops_alone() -> None:
         return "goes on"
 
     assert within(60, inner) == "goes on"
+
+
+def wait(seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+class Slow:
+    def __del__(self) -> None:
+        wait(0.2)
+
+
+def collected() -> None:
+    gc.callbacks.append(lambda *_: wait(0.2))
+    try:
+        gc.collect()
+    finally:
+        gc.callbacks.pop()
+
+
+@pytest.mark.parametrize("dropping", [Slow, collected])
+def test_what_python_drops_is_raised_again_without_a_word(dropping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A destructor and a callback of the garbage collector cannot raise."""
+    heard: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    hears = sys.unraisablehook
+    monkeypatch.setattr(stopping, "_AGAIN", 1e6)
+    after = []
+
+    def run() -> None:
+        dropping()
+        after.append(True)
+        endless()
+
+    with pytest.raises(Endless):
+        within(0.01, run)
+    assert (after, heard) == ([True], [])
+    assert sys.unraisablehook is hears
+
+
+def test_what_else_python_drops_is_said_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def __del__(self) -> None:
+            raise KeyError("lost")
+
+    heard: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: heard.append(unraisable.exc_type))
+    within(5, lambda: within(5, Broken) and None)
+    assert heard == [KeyError]
 
 
 def test_a_call_that_returns_at_the_last_moment_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,9 @@ it several times as slow.
 
 import contextlib
 import ctypes
+import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,13 +31,14 @@ class Endless(BaseException):
 class _Call:
     thread: int
     late: Callable[[], bool]
-    raised: float = -_AGAIN
+    raised: float = -math.inf
 
 
 _calls: list[_Call] = []
 _lock = threading.Lock()
 _some = threading.Event()
 _watching: list[tuple[int, threading.Thread]] = []
+_beneath = sys.__unraisablehook__
 
 
 def stopped(call: Callable[[], Any], late: Callable[[], bool]) -> Any:
@@ -53,6 +56,7 @@ def stopped(call: Callable[[], Any], late: Callable[[], bool]) -> Any:
         with _lock:
             if [process for process, thread in _watching if thread.is_alive()] != [os.getpid()]:
                 _start()  # before anything is late: Python may give a thread that begins the exception of its maker
+            _hear()
             _calls.append(mine)
             _some.set()
         return call()
@@ -60,6 +64,8 @@ def stopped(call: Callable[[], Any], late: Callable[[], bool]) -> Any:
         with _lock:
             if mine in _calls:
                 _calls.remove(mine)  # an exception that is on its way arrives after this call
+            if not _calls and sys.unraisablehook is _dropped:
+                sys.unraisablehook = _beneath
 
 
 def within(seconds: float, call: Callable[[], Any]) -> Any:
@@ -90,6 +96,22 @@ def _watch() -> None:
                 if now > each.raised + _AGAIN and _true(each.late):
                     each.raised = now
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(each.thread), ctypes.py_object(Endless))
+
+
+def _hear() -> None:
+    """Has Python say what it drops."""
+    global _beneath
+    if sys.unraisablehook is not _dropped:
+        _beneath, sys.unraisablehook = sys.unraisablehook, _dropped
+
+
+def _dropped(unraisable: Any) -> None:
+    """Raises again soon, without a word, what came while a destructor or a callback of the garbage collector ran."""
+    if not issubclass(unraisable.exc_type, Endless):
+        return _beneath(unraisable)
+    for each in list(_calls):  # without the lock, which this thread may hold
+        if each.thread == threading.get_ident():
+            each.raised = -math.inf
 
 
 def _true(late: Callable[[], bool]) -> bool:
