@@ -23,6 +23,7 @@ from dpassay.auditors.fixed_sample import Counts
 from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, Census, Region, Suggested, but_rare, suggest, untold
 from dpassay.auditors.sampling import Sampler
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.progress import Say, Step, silent
 
 FIRST = 32  # samples per dataset that set the first cuts; a claim of 1 at a truth of 2 falls within 300 in all
 SMALL = 4096  # pools below it learn and select on the same samples, with cuts too simple to overfit
@@ -141,7 +142,7 @@ def run_anytime(
     num_samples: int | None,
     seed: int = 0,
     commit: Callable[[np.ndarray, int], np.ndarray] = lambda log_e, samples: log_e,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Say = silent,
 ) -> AnytimeRun:
     """Bets against a claim until it is refuted, the deadline is near, or the samples are spent.
 
@@ -179,7 +180,8 @@ def run_anytime(
         log_e = logsumexp(capital, axis=0) - np.log(len(pairs))
         seen = max(pair.seen for pair in pairs)
         growth.append((seen, evidence(commit(log_e, seen), at_claim)))
-        progress(f"{seen:,} samples per dataset, evidence {growth[-1][1]:.1f} of {log_threshold:.1f} nats")
+        text = f"{seen:,} samples per dataset, evidence {growth[-1][1]:.1f} of {log_threshold:.1f} nats"
+        progress(text if num_samples is None else Step(text, seen / num_samples))
         if growth[-1][1] >= log_threshold:
             stopped = "refuted"
             break

@@ -171,7 +171,7 @@ def audit(
     stated = claim_of(mechanism, epsilon, delta, claim)
     from dpassay.report.progress import in_notebooks
 
-    with in_notebooks(mechanism_name(mechanism), time_limit) as progress:
+    with in_notebooks(mechanism_name(mechanism), limit_of(num_samples, time_limit)) as progress:
         return run_audit(
             mechanism,
             dataset1,
@@ -187,6 +187,11 @@ def audit(
             progress=progress,
             executor=executor,
         ).verdict
+
+
+def limit_of(num_samples: int | None, time_limit: float | None) -> float | None:
+    """Seconds after which an audit ends, None where its number of samples ends it."""
+    return DEFAULT_TIME_LIMIT if num_samples is None and time_limit is None else time_limit
 
 
 def run_audit(
@@ -229,8 +234,7 @@ def run_audit(
         samplers = _samplers(sampled, pairs, seed, 0, representation, executor)
         result = _fixed(samplers, claim, failure_probability, num_samples, seed, progress)
     else:
-        if num_samples is None and time_limit is None:
-            time_limit = DEFAULT_TIME_LIMIT
+        time_limit = limit_of(num_samples, time_limit)
         from dpassay.auditors.betting import epsilon_grid
 
         grid = epsilon_grid(claim.parameter)

@@ -19,6 +19,7 @@ from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Censu
 from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
 from dpassay.core.privacy import PrivacyClaim
+from dpassay.core.progress import Say, Step, silent
 
 SMALL = 4000  # budgets below it learn and select on the same samples, with cuts too simple to overfit
 FIRST = 1 << 15  # training samples that say which outputs are rare
@@ -88,7 +89,7 @@ def run_one_shot(
     failure_probability: float,
     num_samples: int,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Say = silent,
 ) -> OneShotRun:
     """Searches for the most telling event and tests it once.
 
@@ -96,13 +97,17 @@ def run_one_shot(
     """
     split = plan(num_samples)
     share = failure_probability / len(samplers)
+
+    def done() -> float:
+        return sum(sampler.done for sampler in samplers) / (2 * num_samples * len(samplers))
+
     searched = [
-        choose_events(sampler, claim, split, failure_probability=share, seed=seed, progress=progress)
+        choose_events(sampler, claim, split, failure_probability=share, seed=seed, progress=progress, done=done)
         for sampler in samplers
     ]
     tested, lower, could = [], [], False
     for index, (sampler, ((event,), split, _)) in enumerate(zip(samplers, searched, strict=True)):
-        progress(f"testing on {split.test:,} fresh samples per dataset")
+        progress(Step(f"testing on {split.test:,} fresh samples per dataset", done))
         counts = count_event(sampler, event, split.test)
         epsilon, delta = event.point
         value = p_value(counts, epsilon, delta, failure_probability=share)
@@ -178,13 +183,15 @@ def choose_events(
     effort: str = "normal",
     num_events: int = 1,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Say = silent,
+    done: Callable[[], float] | None = None,
 ) -> tuple[tuple[Event, ...], Plan, list[np.ndarray]]:
     """Learns and selects the most telling events of one pair; draws no test samples.
 
     Without samples for selection in the `split`, events of small effort are learned and chosen on the same samples. The
     failure probability is that of the test to come; `effort` and `num_events` are as in `events.learn` and
-    `events.select`.
+    `events.select`; `done` is the share of all samples that were drawn, which tells of the time left but for that which
+    learning takes.
 
     Returns:
         The events, the most promising first; the plan that was followed; and of either side the features that pictures
@@ -228,7 +235,8 @@ def choose_events(
     def scored(side: int) -> np.ndarray:
         if not split.selection:
             return score(training[side], scorers)
-        progress(f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
+        text = f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs"
+        progress(text if done is None else Step(text, done))
         return sampler.scores(side, "selection", split.selection, scorers)
 
     events = select(

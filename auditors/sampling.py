@@ -69,7 +69,8 @@ class Sampler:
         encoder: fitted by `probe`, or with the first samples drawn.
         representation: "values" or "bits".
         warnings: sentences about the sampler that a reader of a verdict should see.
-        drawn: samples so far, by phase and side.
+        drawn: samples so far, by phase and side, those that are being drawn included.
+        done: samples that were drawn and read, of both sides together.
         seconds_per_sample: of the last draw, without compilation; NaN before the first.
         census: keeps the rare outputs of whatever is drawn while it is set.
         stamp: a digest of the first samples drawn as feature vectors, which only a run that drew the same samples has
@@ -121,6 +122,7 @@ class Sampler:
         self.representation = representation
         self.warnings: list[str] = []
         self.drawn = {phase: [0, 0] for phase in PHASES}
+        self.done = 0
         self.seconds_per_sample = math.nan
         self._threads = threads or processors()
         self._executor = None if executor is None else usable_executor(executor)
@@ -402,6 +404,7 @@ class Sampler:
         outputs = outputs_of(self._caller, self._traced, job)
         if self._traced is None:
             self.seconds_per_sample = self._cost = (time.perf_counter() - start) / job.size
+        self._finished(job.size)
         return outputs
 
     def _chunk_jobs(self, side: int, phase: str, n: int) -> Iterator[Job]:
@@ -438,7 +441,13 @@ class Sampler:
             self._source = Source.of(self._caller, self._traced, self._contents, self._cost)
         begin, size = time.perf_counter(), sum(job.size for job in jobs)
         results, self._cost = draw_shared(
-            self._executor, self._source, reading, jobs, compiled=compiled, seconds=self._cost
+            self._executor,
+            self._source,
+            reading,
+            jobs,
+            compiled=compiled,
+            seconds=self._cost,
+            finished=self._finished,
         )
         self.seconds_per_sample = (time.perf_counter() - begin) / size
         if len(jobs) >= MANY:
@@ -473,9 +482,9 @@ class Sampler:
         assert self._traced is not None
         region, chunk = self._region, self._traced.chunk
         chunks, most = -(-n // chunk), _DISPATCH if region is None else WATCHED
-        each = -(-chunks // self._threads)
-        if self._shares(n):
-            each = max(1, int(TASK_SECONDS / (self._cost * chunk)))
+        each = max(1, int(TASK_SECONDS / max(self._cost * chunk, 1e-9)))
+        if not self._shares(n):
+            each = min(each, -(-chunks // self._threads))
         jobs = self._starts(side, phase, n, chunk * min(each, max(1, most // chunk)))
         found = self._run_jobs(self._reading("counts", events, region), jobs)
         if region is not None:
@@ -507,11 +516,17 @@ class Sampler:
 
     def _in_threads(self, work: Callable[[Job], Any], jobs: list[Job]) -> list[Any]:
         assert self._traced is not None
-        start = time.perf_counter()
-        results = [work(jobs[0])] if len(jobs) == 1 else list(_pool(os.getpid(), self._threads).map(work, jobs))
+        start, results = time.perf_counter(), []
+        there = map(work, jobs) if len(jobs) == 1 else _pool(os.getpid(), self._threads).map(work, jobs)
+        for job, result in zip(jobs, there, strict=True):
+            results.append(result)
+            self._finished(job.size)
         chunks = sum(-(-job.size // self._traced.chunk) for job in jobs)
         self.seconds_per_sample = (time.perf_counter() - start) / (chunks * self._traced.chunk)
         return results
+
+    def _finished(self, size: int) -> None:
+        self.done += size
 
 
 def _unpacked(marks: np.ndarray, size: int) -> np.ndarray:

@@ -275,7 +275,14 @@ def unchanged(side: int, before: str | None, dataset: Any) -> None:
 
 
 def draw_shared(
-    executor: Executor, source: Source, reading: Reading, jobs: Sequence[Job], *, compiled: bool, seconds: float
+    executor: Executor,
+    source: Source,
+    reading: Reading,
+    jobs: Sequence[Job],
+    *,
+    compiled: bool,
+    seconds: float,
+    finished: Callable[[int], None],
 ) -> tuple[list[Any], float]:
     """What the executor's workers draw and read of each job, in the order of the jobs.
 
@@ -286,6 +293,7 @@ def draw_shared(
         jobs: of one side.
         compiled: whether drawing and reading run under one jit; the results are then arrays, else `Part`s.
         seconds: that one sample takes; decides how many jobs are sent together.
+        finished: called with the samples of every task that came back.
 
     Returns:
         The results, and the seconds that one sample took a worker.
@@ -299,6 +307,7 @@ def draw_shared(
     spent = 0.0
     for number, (took, results) in results_in_parallel(functools.partial(_drawn, source, reading), tasks, executor):
         found[number], spent = results, spent + took
+        finished(sum(job.size for job in tasks[number][1]))
     return [result for results in found for result in results], spent / sum(job.size for job in jobs)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import jax
@@ -11,8 +12,9 @@ import pytest
 from scipy import stats
 
 import dpassay as dp
-from dpassay.auditors import anytime, betting, events, learners, one_shot
-from dpassay.auditors.audit import _samplers, run_audit
+from dpassay.auditors import anytime, betting, events, learners, one_shot, sampling
+from dpassay.auditors.audit import _samplers, limit_of, run_audit
+from dpassay.core.progress import share_of
 from dpassay.replay import check
 from dpassay.report import audit_text
 
@@ -53,6 +55,48 @@ class Coin:
 def no_look_takes_time(monkeypatch):
     """Batches of a run with a time limit grow with the seconds that a look takes: here it repeats on any machine."""
     monkeypatch.setattr(anytime, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("mechanism", [LAPLACE, Coin(), randomized_response])
+def test_its_progress_is_the_share_of_the_samples_drawn(mechanism, shared, monkeypatch):
+    monkeypatch.setattr(sampling, "SHARED", 0.0)  # seconds
+    texts, shares = [], []
+
+    def hear(text):
+        texts.append(text)
+        shares.append(share_of(text))
+
+    with ThreadPoolExecutor(2) as executor:
+        run_audit(
+            mechanism,
+            0,
+            1,
+            claim=dp.PrivacyClaim(9.0),
+            num_samples=40_000,
+            executor=executor if shared else None,
+            progress=hear,
+        )
+    split = one_shot.plan(40_000)
+    before = [split.training / 40_000, (split.training + split.selection / 2) / 40_000, 1 - split.test / 40_000]
+    assert shares == [None, *map(pytest.approx, before)]
+    assert share_of(texts[-1]) == 1.0
+
+
+def test_its_progress_is_that_of_its_limits():
+    shares = []
+    run_audit(
+        LAPLACE,
+        0,
+        1,
+        claim=dp.PrivacyClaim(9.0),
+        num_samples=4000,
+        time_limit=100.0,
+        progress=lambda text: shares.append(share_of(text) or 0.0),
+    )
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert [limit_of(None, None), limit_of(9, None), limit_of(None, 3.0)] == [10.0, None, 3.0]
 
 
 @pytest.mark.parametrize("limits", [{"num_samples": 4000}, {"num_samples": 4000, "time_limit": 100.0}])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpassay.commands.main import main
+from dpassay.core.progress import Say, share_of, silent
 from dpassay.core.registry import all_claims, expected_outcomes, reviewed_evidence
 from dpassay.replay import Rejected, computed, kernel
 
@@ -74,7 +75,13 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Writes a development of one theorem and rechecks it; its statements are the reviewed ones."""
 
     def recheck(
-        theorems: str, statements: str = STATEMENTS, reviewed: str = STATEMENTS, *, coqchk: bool = False, **files: str
+        theorems: str,
+        statements: str = STATEMENTS,
+        reviewed: str = STATEMENTS,
+        *,
+        coqchk: bool = False,
+        progress: Say = silent,
+        **files: str,
     ) -> str:
         for name, text in {"Statements": statements, "Theorems": theorems, **files}.items():
             (tmp_path / f"{name}.v").write_text(text)
@@ -82,7 +89,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(kernel, "STATEMENTS", hashlib.sha256(reviewed.encode()).hexdigest())
         kernel.source.cache_clear()
         kernel.definitions.cache_clear()
-        return kernel.recheck(coqchk=coqchk)
+        return kernel.recheck(coqchk=coqchk, progress=progress)
 
     yield recheck
     kernel.source.cache_clear()
@@ -91,7 +98,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @with_rocq
 def test_a_proved_theorem_is_accepted(tree: Any) -> None:
-    assert tree(HEAD + PROOF)[0].isdigit()
+    said: list[str] = []
+    assert tree(HEAD + PROOF, progress=said.append)[0].isdigit()
+    assert [(text, share_of(text)) for text in said] == [("Statements.v", 0.5), ("Theorems.v", 1.0)]
     assert tree(HEAD + "From Dpassay Require Import Before.\n" + PROOF, Before="Lemma l : True. Proof. exact I. Qed.\n")
 
 

@@ -177,7 +177,7 @@ def audit(
     assert claim is not None, "only --same-stream needs no claim"
     if sensitivity is not None:
         raise InvalidInput("--sensitivity goes with --same-stream; add that, or leave it out")
-    from dpassay.auditors.audit import run_audit
+    from dpassay.auditors.audit import limit_of, run_audit
     from dpassay.report.progress import Progress
 
     ledger = settings["ledger"]
@@ -185,7 +185,7 @@ def audit(
     with (
         interruptible(kept),
         executor_for(scheduler) as executor,
-        Progress(target.target, settings["time_limit"]) as status,
+        Progress(target.target, limit_of(settings["num_samples"], settings["time_limit"])) as status,
     ):
         found = run_audit(
             mechanism,

@@ -83,8 +83,8 @@ def recheck_theorems(theorems: Sequence[str] | None, coqchk: bool) -> bool:
     from dpassay.report.progress import Progress
 
     try:
-        with Progress("Rocq checks the theorems"):
-            version = recheck(theorems, coqchk=coqchk)
+        with Progress("Rocq checks the theorems") as shown:
+            version = recheck(theorems, coqchk=coqchk, progress=shown.note)
     except Rejected as problem:
         click.echo(line(f"FAILS   kernel: {problem}"))
         return False

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from dpassay.core.errors import InvalidInput
+from dpassay.core.progress import Say, Step, silent
 from dpassay.replay import Rejected
 from dpassay.replay.numbers import fields
 from dpassay.runs.parallel import processors
@@ -80,12 +81,13 @@ def definitions() -> Mapping[str, str]:
     return named
 
 
-def recheck(theorems: Sequence[str] | None = None, *, coqchk: bool = False) -> str:
+def recheck(theorems: Sequence[str] | None = None, *, coqchk: bool = False, progress: Say = silent) -> str:
     """Compiles the theorems (all by default) and checks what they say and assume; returns the version that did.
 
     Args:
         theorems: their names.
         coqchk: whether coqchk checks what was compiled, with all it needs, too.
+        progress: called with the name of every file that compiled.
 
     Raises:
         InvalidInput: Rocq or its libraries are not installed; the one line says what is missing.
@@ -102,9 +104,10 @@ def recheck(theorems: Sequence[str] | None = None, *, coqchk: bool = False) -> s
         files = [entry for entry in _folder().iterdir() if entry.name.endswith(".v")]
         for entry in files:
             (folder / entry.name).write_text(entry.read_text(encoding="utf-8"), encoding="utf-8")
-        _compile(folder, [entry.name for entry in files])
+        _compile(folder, [entry.name for entry in files], progress)
         _confirm(folder, names)
         if coqchk:
+            progress("what was compiled, by coqchk")
             _check_compiled(folder)
         return _rocq(folder, "coqc", "--print-version").split()[0]  # OCaml's comes after it
 
@@ -114,20 +117,24 @@ def _require_reviewed(digest: str) -> None:
         raise Rejected("the file of statements is not the one that was reviewed")
 
 
-def _compile(folder: Path, files: Sequence[str]) -> None:
+def _compile(folder: Path, files: Sequence[str], progress: Say) -> None:
     """Compiles the files, each after those it requires, as many at once as there are processors."""
     listed = _rocq(folder, "coqdep", "-Q", ".", "Dpassay", *files)
     rules = (line.split(":", 1) for line in listed.splitlines() if ".vo " in line.split(":", 1)[0])
     needs = {left.split()[0]: {name for name in right.split() if name.endswith(".vo")} for left, right in rules}
     order = graphlib.TopologicalSorter({made: needed & needs.keys() for made, needed in needs.items()})
     order.prepare()
+    compiled: list[str] = []
     with ThreadPoolExecutor(processors()) as pool:
         running: dict[Future[str], str] = {}
         while order.is_active():
             running |= {pool.submit(_coqc, folder, name.removesuffix("o")): name for name in order.get_ready()}
             for done in wait(running, return_when=FIRST_COMPLETED).done:
                 done.result()
-                order.done(running.pop(done))
+                name = running.pop(done)
+                order.done(name)
+                compiled.append(name)
+                progress(Step(name.removesuffix("o"), len(compiled) / len(needs)))
 
 
 def _confirm(folder: Path, names: Sequence[str]) -> None:

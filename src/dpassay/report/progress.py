@@ -60,14 +60,17 @@ class Estimate:
 
     @property
     def left(self) -> float | None:
-        """Seconds left, None while nothing tells."""
+        """Seconds left, None while nothing tells or where what was told is over."""
+        rest = max(0.0, self._limit - self.elapsed) if self._limit else None
         if self._origin is None or self._last is None:
-            return max(0.0, self._limit - self.elapsed) if self._limit else None
+            return rest
         (begin, done), (now, share) = self._origin, self._last
         if share <= done:
             return None
-        left = max(0.0, (now - begin) * (1 - share) / (share - done) - (self.elapsed - now))
-        return min(left, max(0.0, self._limit - self.elapsed)) if self._limit else left
+        left = (now - begin) * (1 - share) / (share - done) - (self.elapsed - now)
+        if left <= 0:
+            return rest
+        return left if rest is None else min(left, rest)
 
     def __str__(self) -> str:
         if self.left is None:
