@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dpassay.core.progress import Notice, Step, part, told
+from dpassay.core.progress import Notice, Step, part, share_of, told
 from dpassay.report import progress
 from dpassay.report.progress import Estimate, Progress, duration, in_notebooks
 
@@ -68,7 +68,15 @@ def test_parts_make_a_whole() -> None:
         assert list(told("ab", own, str.upper)) == ["a", "b"]
         own("no share")
         own(Notice("read me"))
-    assert [getattr(text, "share", None) for text in heard] == [0, 0.25, 0, None, 0.5, 0.75, 0.5, None]
+    assert list(map(share_of, heard)) == [0, 0.25, 0, None, 0.5, 0.75, 0.5, None]
+
+
+def test_a_part_goes_on_while_nothing_is_said() -> None:
+    heard: list[str] = []
+    done = [0.0]
+    part(heard.append, 1, 2)(Step("drawing", lambda: done[0]))
+    done[0] = 0.5
+    assert share_of(heard[0]) == 0.75
 
 
 @pytest.fixture

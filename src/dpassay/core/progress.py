@@ -39,7 +39,7 @@ def part(progress: Say, number: float, total: float) -> Say:
     """What to give to part `number`, counted from 0, of `total` parts of equal size: its shares become the whole's."""
 
     def say(text: str) -> None:
-        progress(text if isinstance(text, Notice) else Step(text, (number + (share_of(text) or 0.0)) / total))
+        progress(text if isinstance(text, Notice) else Step(text, lambda: (number + (share_of(text) or 0.0)) / total))
 
     return say
 
