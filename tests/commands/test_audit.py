@@ -230,6 +230,7 @@ def test_the_same_stream_shows_sensitivity_and_missing_noise(capsys, folder):
         (("--same-stream", "--sensitivity", -1), "sensitivity is -1.0"),
         (("--epsilon", 1, "--variant", "paper"), "--variant is for a registered mechanism"),
         (("--epsilon", 1, "--dataset2", "absent.json"), "no file absent.json"),
+        (("--epsilon", 1, "--dataset1", "[0, 1]"), "no file [0, 1]; give a file that holds the dataset: .npy"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(capsys, folder, arguments, message):

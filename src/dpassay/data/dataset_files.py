@@ -89,6 +89,8 @@ def _read_delimited(paths: Sequence[Path], reading: Reading) -> list[Dataset]:
     from dpassay.data.rating_files import rating_file, ratings_together
     from dpassay.data.text_files import unpacked
 
+    for path in paths:
+        _require(path.exists(), path)
     contents = [unpacked(rating_file(path)) for path in paths]
     tables = [reading.format == "table" or (reading.format == "auto" and _is_table(content)) for content in contents]
     if len(set(tables)) > 1:
@@ -138,12 +140,16 @@ def _is_array(path: Path) -> bool:
     return path.suffix in (".npy", ".json")
 
 
+def _require(there: bool, path: Path) -> None:
+    if not there:
+        raise InvalidInput(f"no file {path}; give a file that holds the dataset: .npy, .json, delimited text or Parquet")
+
+
 def _parsed(path: Path, reading: Reading) -> Dataset:
     """The file's content; ratings in JSON are still the object, so that a pair can share one shape."""
     if not _is_array(path):
         return _read_delimited([path], reading)[0]
-    if not path.is_file():
-        raise InvalidInput(f"no file {path}; give the dataset as .npy, .json, delimited text or Parquet")
+    _require(path.is_file(), path)
     if reading != PLAIN:
         raise InvalidInput(
             f"{path.name}: format, scale and duplicates are for delimited text and Parquet; leave them out"
