@@ -1,8 +1,10 @@
 """The command line: exit codes, one clear line for bad input, nothing written half."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +32,17 @@ def test_help(capsys, command):
     code, out, _ = run(capsys, *command, "--help")
     assert code == 0
     assert "Usage" in out
+
+
+@pytest.mark.parametrize("command", [["verify"], ["audit"], ["experiment"], ["attack", "sketch"]])
+def test_addresses_in_help_are_whole_and_lead_to_a_page(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, *command, "--help")
+    found = re.findall(r"https://(\S+)", out)
+    assert found
+    for address in found:
+        path = address.removeprefix("github.com/dpassay/dpassay/blob/main/")
+        assert (Path(__file__).parents[2] / path).is_file()
 
 
 def test_help_needs_no_jax():

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from dpassay.commands.output import Outputs, as_json, command_line, interruptible, path_type
-from dpassay.commands.reading import given_ratings, rating_options
+from dpassay.commands.reading import FILES, given_ratings, rating_options
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library
 from dpassay.data.reading import Reading
@@ -81,7 +81,7 @@ def _subcommand(name: str, kinds: Sequence[Kind]) -> click.Command:
     )
     explanation = f"{ATTACKS[name]}.\n\nExits with 1 when a limit of --fail-above is exceeded."
 
-    @click.command(name, params=[method, *_options(kinds)], help=explanation)
+    @click.command(name, params=[method, *_options(kinds)], help=explanation, epilog=FILES)
     @click.option("--data", type=path_type(), help="Ratings, for example the folder ml-100k. Default: synthetic ones.")
     @rating_options
     @click.option("--seed", default=0, show_default=True, help="Seed of everything random.")

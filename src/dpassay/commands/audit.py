@@ -17,7 +17,7 @@ from dpassay.commands.output import (
     path_type,
     two_numbers,
 )
-from dpassay.commands.reading import dataset_options
+from dpassay.commands.reading import FILES, dataset_options
 from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.commands.supervised import isolate_option, limit
 from dpassay.commands.target import Target, target_options
@@ -123,7 +123,7 @@ file_options = grouped(
 )
 
 
-@click.command()
+@click.command(epilog=FILES)
 @target_options
 @click.option("--dataset1", required=True, type=path_type(), help="A dataset: .npy, .json, ratings or any table.")
 @click.option("--dataset2", required=True, type=path_type(), help="Its neighbor.")

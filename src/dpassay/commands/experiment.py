@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from dpassay.commands.output import Outputs, interruptible, path_type, table_files, what_is_kept, write_tables
-from dpassay.commands.reading import check_unused, rating_options
+from dpassay.commands.reading import FILES, check_unused, rating_options
 from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.core.errors import InvalidInput
 from dpassay.core.extras import library, require
 from dpassay.data.reading import Reading
 
 
-@click.command()
+@click.command(epilog=FILES)
 @click.argument("name")
 @click.option(
     "--data",

@@ -14,6 +14,9 @@ from dpassay.data.reading import PLAIN, Duplicates, Format, Reading
 if TYPE_CHECKING:
     from dpassay.data.ratings import Ratings
 
+FILES = f"Files: {page('reference/data.md')}"
+"""Where help ends: a column of options is too narrow for an address."""
+
 
 def _scale(context: click.Context, option: click.Parameter, text: str | None) -> tuple[float, float] | None:
     return None if text is None else two_numbers("--scale", text, "LOW:HIGH, for example 0.5:5")
@@ -34,7 +37,7 @@ def _options(formats: Sequence[str]) -> Callable[[Any], Any]:
             type=click.Choice(formats),
             default="auto",
             show_default=True,
-            help=f"What the file holds; auto goes by its header. See {page('reference/data.md')}",
+            help="What the file holds; auto goes by its header.",
         ),
         click.option(
             "--duplicates",

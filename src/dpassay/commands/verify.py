@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpassay.commands.output import VIOLATED, Outputs, as_json, command_line, interruptible, path_type
-from dpassay.commands.reading import given_ratings, rating_options
+from dpassay.commands.reading import FILES, given_ratings, rating_options
 from dpassay.commands.replay import recheck_theorems
 from dpassay.commands.scheduling import executor_for, scheduler_option
 from dpassay.core.errors import InvalidInput
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpassay.judging.verification import Run
 
 
-@click.command()
+@click.command(epilog=f"\b\n{FILES}\nRocq: {page('how-to/kernel.md')}")
 @click.option("--paper", help="Judge one paper's claims only (see --list).")
 @click.option("--claim", "claims", multiple=True, metavar="ID", help="Judge this claim only; may be repeated.")
 @click.option(
@@ -50,9 +50,7 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Add what is no reviewed evidence yet to FOLDER/PAPER/evidence.json, for a person to review.",
 )
-@click.option(
-    "--kernel", is_flag=True, help=f"Have Rocq check the theorems first: two minutes; see {page('how-to/kernel.md')}"
-)
+@click.option("--kernel", is_flag=True, help="Have Rocq check the theorems first: two minutes.")
 @click.option("--list", "list_only", is_flag=True, help="List the claims and stop.")
 def verify(
     paper: str | None,

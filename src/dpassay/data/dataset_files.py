@@ -142,7 +142,9 @@ def _is_array(path: Path) -> bool:
 
 def _require(there: bool, path: Path) -> None:
     if not there:
-        raise InvalidInput(f"no file {path}; give a file that holds the dataset: .npy, .json, delimited text or Parquet")
+        raise InvalidInput(
+            f"no file {path}; give a file that holds the dataset: .npy, .json, delimited text or Parquet"
+        )
 
 
 def _parsed(path: Path, reading: Reading) -> Dataset:
