@@ -177,6 +177,23 @@ def test_the_largest_loss_is_told_and_keeps_to_the_clock(monkeypatch: pytest.Mon
     told = "1 nats on [0] and [1, 2] with epsilon = 1, scores = [10, 10], of 1 claimed there."
     assert verdict.explanation.endswith(f"The largest loss that was found: {told}")
     assert verdict.explanation.startswith("Proved for all lists of numbers of any length of which one entry changes by")
+    assert "compared by value" in verdict.explanation
     assert "https://github.com/dpassay/dpassay/blob/main/docs/theorems/alignments.md" in str(verdict)
     assert asked[0] < 40
     assert asked[1] == 1
+
+
+def overflows(rng, data, epsilon):
+    return 1e308 * 10.0
+
+
+def test_what_overflows_is_open() -> None:
+    verdict = proving.run_proof(overflows, relation="one_query").verdict
+    assert verdict.outcome == "open"
+    assert "the function returns inf" in verdict.explanation
+
+
+def test_a_probability_too_small_for_floats_is_not_called_0() -> None:
+    assert proving._digits([f"6.34751e-{number}" for number in (338, 338)]) == "6.34751e-338"
+    assert proving._digits(["0", "0"]) == "0"
+    assert proving._digits(["0.25", "0.250001"]) == "0.25"

@@ -513,6 +513,23 @@ def test_a_function_that_does_not_return_is_stopped_in_one_line(monkeypatch):
         dp.sensitivity(never_returns)
 
 
+def clipped_mean(data):
+    return min(max(sum(data) / len(data), 0.2), 0.8)
+
+
+def root_of_count(data):
+    return math.sqrt(sum(1 for x in data if x > 0.3))
+
+
+@pytest.mark.parametrize(
+    ("function", "relation", "bound"),
+    [(clipped_mean, "add_or_remove_one:entry", "2/5"), (root_of_count, "replace_one:entry", "1")],
+)
+def test_extremes_of_what_may_be_undefined_and_roots_of_counts(function, relation, bound):
+    found = dp.sensitivity(function, relation=relation)
+    assert (found.outcome, str(found.upper)) == ("holds", bound)
+
+
 def recurrence(data):
     t = 0.0
     for x in data:

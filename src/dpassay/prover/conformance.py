@@ -141,7 +141,7 @@ def _same(one: Any, two: Any) -> bool:
         return bool(one == two) and (one is None) == (two is None)
     try:
         return bool(one == two) or math.isclose(one, two, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

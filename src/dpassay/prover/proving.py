@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,10 @@ SECOND_LOOK = 3.0  # seconds for a counterexample to what is proved, or for a pr
 ALIGNMENT, INTEGRATION = "alignment", "integration"
 _REPORT = "This is an error of ours: please report it with the program."
 _PROVED = "{conditions} conditions of an alignment of the two runs' noise, each decided by z3 and by cvc5."
+_NUMBERS = (
+    "Numbers are real numbers, compared by value: rounding, overflow (that of NumPy's 64-bit integers, too), the sign "
+    "of zero, and whether a number is an int or a float, are left aside."
+)
 _BROKEN = (
     "The output {output} has probability {probability1} on one list and {probability2} on its neighbor: a loss of "
     "{loss}, where at most {allowed} is claimed."
@@ -157,7 +162,8 @@ def _figures(refutation: Mapping[str, Any]) -> dict[str, str]:
 
 def _digits(enclosure: Sequence[str]) -> str:
     """An enclosure's digits, those at which its ends agree and six at most."""
-    low, high = (float(Fraction(end)) for end in enclosure)
+    ends = [Fraction(end) for end in enclosure]
+    low, high = ((Decimal(end.numerator) / end.denominator).normalize() for end in ends)  # floats end at 1e-308
     digits = next((digits for digits in range(6, 0, -1) if f"{low:.{digits}g}" == f"{high:.{digits}g}"), 0)
     return f"{low:.{digits}g}" if digits else f"{low:.6g} to {high:.6g}"
 
@@ -455,7 +461,7 @@ def _verdict(
         return Verdict(name, "open", words, assumptions=assumed, warnings=(f"{words} {_REPORT}",))
     if alignment is not None:
         evidence = Evidence("proof", _PROVED.format(**alignment["result"]), {"kind": ALIGNMENT, **alignment})
-        words = f"Proved for all {problem.proved_for()}: {evidence.summary}{met}"
+        words = f"Proved for all {problem.proved_for()}: {evidence.summary} {_NUMBERS}{met}"
         return Verdict(
             name,
             "holds",

@@ -27,6 +27,7 @@ from dpassay.replay.program_flow import Flow, Held
 from dpassay.replay.program_reader import read
 from dpassay.replay.proof import satisfiable, seems_unsatisfiable, unsatisfiable
 from dpassay.replay.proof_expressions import Expressions, parse, variable
+from dpassay.replay.statement_text import assumptions, listed, repeated
 from dpassay.replay.symbolic_terms import (
     FALSE,
     ONE,
@@ -297,7 +298,12 @@ class _Proof:
             raise Rejected(f"unknown relation {self.inputs['relation']['kind']!r}")
         sort = "r" if self.values == "real" else "i"
         length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
-        radius = said.number(start, self.public(str(self.inputs["relation"].get("radius") or "1")))
+        radius = said.number(
+            start,
+            self.public(
+                str("1" if self.inputs["relation"].get("radius") is None else self.inputs["relation"]["radius"])
+            ),
+        )
         if radius.constant is not None and radius.constant <= 0:
             raise Rejected("the radius is above 0: nothing is proved of lists that have no neighbors")
         inside = self.inside(start, said)
@@ -432,12 +438,13 @@ def statement(inputs: Mapping[str, Any]) -> str:
     notion = _NOTIONS[claim["notion"]]
     sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
     details = [
-        f"{name} {relation[name]}"
+        f"{name} {listed(relation[name], name) if name == 'bounds' else repeated(relation[name])}"
         for name in ("bounds", "values", "radius", "records")
         if relation.get(name) is not None
     ]
-    assumed = f", if {' and '.join(inputs['assume'])}" if inputs["assume"] else ""
+    assumed = f", if {' and '.join(assumptions(inputs['assume']))}" if inputs["assume"] else ""
     return (
-        f"{program['entry']}(rng, data{sorts}) of the program with SHA-256 {digest} is ({claim['bound']})-{notion} "
+        f"{program['entry']}(rng, data{sorts}) of the program with SHA-256 {digest} is "
+        f"({repeated(claim['bound'])})-{notion} "
         f"for {relation['kind']} ({', '.join(details)}){assumed}"
     )

@@ -41,6 +41,7 @@ from dpassay.replay.numbers import down, fields, fraction, precision, rational, 
 from dpassay.replay.program_core import Constant, Core, Expression, Operation, Refused, Variable
 from dpassay.replay.program_reader import read
 from dpassay.replay.proof import satisfiable, unsatisfiable
+from dpassay.replay.statement_text import assumptions, listed, repeated
 from dpassay.replay.symbolic_terms import (
     FALSE,
     ONE,
@@ -101,10 +102,12 @@ def statement(inputs: Mapping[str, Any], core: Core) -> str:
     digest = hashlib.sha256(program["text"].encode()).hexdigest()
     sorts = "".join(f", {name}: {sort}" for name, sort in inputs["parameters"].items())
     fixed = [f"{name} = {core.defaults[name]}" for name in core.parameters if name not in inputs["parameters"]]
-    within = "any reals" if relation["bounds"] is None else "in [{}, {}]".format(*relation["bounds"])
-    assumed = " and ".join([f"n >= {0 if RELATIONS[relation['kind']] else 1}", *inputs["assume"], *fixed])
+    ends = relation["bounds"]
+    within = "any reals" if ends is None else "in [{}, {}]".format(*listed(ends, "bounds"))
+    assumed = " and ".join([f"n >= {0 if RELATIONS[relation['kind']] else 1}", *assumptions(inputs["assume"]), *fixed])
+    bound = repeated(inputs["bound"])
     return (
-        f"{program['entry']}(data{sorts}) of the program with SHA-256 {digest} moves by at most {inputs['bound']} in "
+        f"{program['entry']}(data{sorts}) of the program with SHA-256 {digest} moves by at most {bound} in "
         f"absolute value for {relation['kind']} of n entries, {within} (data: {program['data']}), if {assumed}"
     )
 

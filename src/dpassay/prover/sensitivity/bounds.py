@@ -319,7 +319,8 @@ def _norm(value: Any, domain: Domain) -> Any:
     inner, term = rest.base.as_independent(entry, Aggregate, as_Add=False)
     if not (isinstance(term, Aggregate) and term.kind == "sum"):
         return None
-    bodies = [each.args[0] if isinstance(each, sympy.Abs) else each for each in sympy.preorder_traversal(term.body)]
+    parts = [each for each in sympy.preorder_traversal(term.body) if isinstance(each, sympy.Expr)]
+    bodies = [each.args[0] if isinstance(each, sympy.Abs) else each for each in parts]
     even = power.is_Integer and power % 2 == 0
     forms = (
         (each, [sympy.Abs(each) ** power, *([each**power] if even else [])]) for each in bodies if is_private(each)

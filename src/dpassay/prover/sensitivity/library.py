@@ -422,7 +422,8 @@ def _extreme(kind: str) -> Callable[..., Any]:
 
 
 def _extreme_of(reader: Any, join: Any, values: Any) -> Any:
-    made = join(*(reader.scalar(each) for each in values))
+    numbers = [reader.scalar(each) for each in values]
+    made = S.NaN if S.NaN in numbers else join(*numbers)  # undefined, as the mean of no entries
     return reader.as_truth(made) if any(map(reader.is_truth, values)) else made
 
 
