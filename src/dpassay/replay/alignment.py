@@ -298,12 +298,8 @@ class _Proof:
             raise Rejected(f"unknown relation {self.inputs['relation']['kind']!r}")
         sort = "r" if self.values == "real" else "i"
         length, entries = symbols.fresh("length", "i"), symbols.function("entry", sort)
-        radius = said.number(
-            start,
-            self.public(
-                str("1" if self.inputs["relation"].get("radius") is None else self.inputs["relation"]["radius"])
-            ),
-        )
+        said_radius = self.inputs["relation"].get("radius")
+        radius = said.number(start, self.public("1" if said_radius is None else str(said_radius)))
         if radius.constant is not None and radius.constant <= 0:
             raise Rejected("the radius is above 0: nothing is proved of lists that have no neighbors")
         inside = self.inside(start, said)
