@@ -28,6 +28,7 @@ def test_the_call_goes_before_the_decorator() -> None:
     assert (other.relation, other.bound, other.bounds) == ("replace_one:entry", "1/10", ("0", "c"))
     assert other.assume == ("epsilon > 0", "c >= 1", "epsilon <= 1")  # epsilon is positive where the bound is a number
     assert _stated(assume="epsilon >= 1/10").assume == ("c >= 1", "epsilon >= 1/10")
+    assert _stated(assume="(epsilon # the budget\n>= 1/10)").assume == ("c >= 1", "epsilon >= 1 / 10")
     assert _stated(assume="epsilon <= 1/10").assume == ("epsilon > 0", "c >= 1", "epsilon <= 1/10")
     assert other.neighbors() == "one entry of the list is replaced; entries are integers between 0 and c"
 

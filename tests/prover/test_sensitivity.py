@@ -513,6 +513,15 @@ def test_a_function_that_does_not_return_is_stopped_in_one_line(monkeypatch):
         dp.sensitivity(never_returns)
 
 
+def between(data, low, high):
+    return min(max(sum(data), low), high)
+
+
+def test_a_condition_may_stand_alone():
+    found = dp.sensitivity(between, bounds=None, at_most="high - low # of the range", assume="low < high")
+    assert (found.outcome, str(found.upper)) == ("holds", "high - low")
+
+
 def clipped_mean(data):
     return min(max(sum(data) / len(data), 0.2), 0.8)
 

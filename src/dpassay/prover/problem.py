@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import FormulaClaim, PrivacyClaim
 from dpassay.prover.program_text import Program
+from dpassay.replay import Rejected
+from dpassay.replay.statement_text import repeated
 
 RELATIONS = {
     "one_query": "one entry of the list changes by at most {radius}",
@@ -344,7 +346,10 @@ def expression(text: str, program: Program, *, condition: bool = False) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp | ast.Call | ast.Constant):
             _require_a_value(node, text)
-    return text.strip()
+    try:
+        return repeated(text.strip())
+    except Rejected:  # comments, lines
+        return ast.unparse(tree)
 
 
 def _is_length(node: ast.Call) -> bool:

@@ -149,7 +149,7 @@ def sensitivity(
             that does not return.
     """
     try:
-        return _decided(function, relation, bounds, at_most, assume, seed)
+        return _decided(function, relation, bounds, at_most, [assume] if isinstance(assume, str) else assume, seed)
     except Unreturning as unreturning:
         raise InvalidInput(str(unreturning)) from None
 
