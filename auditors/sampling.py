@@ -482,9 +482,10 @@ class Sampler:
         assert self._traced is not None
         region, chunk = self._region, self._traced.chunk
         chunks, most = -(-n // chunk), _DISPATCH if region is None else WATCHED
-        each = max(1, int(TASK_SECONDS / max(self._cost * chunk, 1e-9)))
-        if not self._shares(n):
-            each = min(each, -(-chunks // self._threads))
+        each = -(-chunks // self._threads)
+        if self._cost > 0:  # else it is not known yet
+            task = max(1, int(TASK_SECONDS / (self._cost * chunk)))
+            each = task if self._shares(n) else min(each, task)
         jobs = self._starts(side, phase, n, chunk * min(each, max(1, most // chunk)))
         found = self._run_jobs(self._reading("counts", events, region), jobs)
         if region is not None:

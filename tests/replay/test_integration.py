@@ -170,6 +170,7 @@ def changed(inputs: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:
         (changed(SVT, "values", "c", to="0"), "do not satisfy"),
         (changed(SVT, "values", "c", to="3/2"), "no value of sort"),
         (changed(HALF_NOISE, "assume", to=["epsilon > 0", "__import__('os')"]), "cannot repeat"),
+        (changed(HALF_NOISE, "assume", to=["epsilon > 0", "__import__(os)"]), "no expression"),
         (changed(HALF_NOISE, "assume", to=["epsilon"]), "do not satisfy"),
         (changed(HALF_NOISE, "parameters", to={"epsilon": "real", "c": "int"}), "lacks"),
         (changed(HALF_NOISE, "data2", to=["2"]), "changes by more"),

@@ -124,7 +124,7 @@ def _compile(folder: Path, files: Sequence[str], progress: Say) -> None:
     needs = {left.split()[0]: {name for name in right.split() if name.endswith(".vo")} for left, right in rules}
     order = graphlib.TopologicalSorter({made: needed & needs.keys() for made, needed in needs.items()})
     order.prepare()
-    compiled: list[str] = []
+    compiled = 0
     with ThreadPoolExecutor(processors()) as pool:
         running: dict[Future[str], str] = {}
         while order.is_active():
@@ -133,8 +133,8 @@ def _compile(folder: Path, files: Sequence[str], progress: Say) -> None:
                 done.result()
                 name = running.pop(done)
                 order.done(name)
-                compiled.append(name)
-                progress(Step(name.removesuffix("o"), len(compiled) / len(needs)))
+                compiled += 1
+                progress(Step(name.removesuffix("o"), compiled / len(needs)))
 
 
 def _confirm(folder: Path, names: Sequence[str]) -> None:
