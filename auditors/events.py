@@ -194,7 +194,7 @@ def learn(
         return rows
 
     refined = refine(stacks[-1], counted, size, discrete, seed=seed)
-    return (*promising, *refined, *additive.scorers())
+    return (*promising, *refined, additive.scorer())
 
 
 def select(

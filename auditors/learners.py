@@ -13,6 +13,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -36,9 +37,9 @@ SMALL = 4096  # training samples per side up to which nothing is fitted that cou
 MANY = 500_000  # training samples per side from which on boosting and the network take more time
 LEAST_CURVATURE = 1e-3  # of the loss on either side of a split
 STACK_SHRINKAGE = 1e-4
-STIFFNESS = 3e5  # one over the variance of a bend between neighboring bins of a smooth model, per square nat
-PRECISIONS = 10.0 ** np.arange(5)  # of the heights, among which the samples choose
-HELD_BACK = 100.0
+PRECISIONS = 4, 2, 1  # powers of ten to start from: of a smooth model's bends, those across columns, its heights
+POWERS = set(range(8))
+CLIMBED = 1024  # bins by which they are chosen
 BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
@@ -395,8 +396,9 @@ class SmoothAdditive:
 
     P-splines (Eilers and Marx 1996) by least squares: where log-ratios are far below 1, the dataset regressed on the
     bins of all columns together is the logistic regression, and needs no more of the samples than how often two bins
-    meet. Neighboring bins are held to a line: tails too rare to be learned go on as what is next to them goes. It reads
-    the first MAX_COLUMNS columns that vary.
+    meet. The heights of neighboring bins are held to a line: tails too rare to be learned go on as what is next to them
+    goes. So are those that three columns in a row have at one value: what a mechanism leaks at one place of a sequence
+    says what it leaks at the next. It reads the first MAX_COLUMNS columns that vary.
     """
 
     def __init__(self, one: np.ndarray, two: np.ndarray) -> None:
@@ -404,13 +406,11 @@ class SmoothAdditive:
         columns = [np.sort(np.concatenate([one[:, place], two[:, place]])) for place in range(one.shape[1])]
         self._columns = [place for place, values in enumerate(columns) if values[0] < values[-1]][:MAX_COLUMNS]
         self._edges = [_edges(columns[place]) for place in self._columns]
-        self._curved: list[np.ndarray] = []  # bins of each column that hold no single frequent value
-        for place, edges in zip(self._columns, self._edges, strict=True):
-            distinct, heavy, _ = _without_heavy(columns[place])
-            atoms = np.searchsorted(edges, distinct[heavy], side="right")
-            self._curved.append(np.setdiff1d(np.arange(len(edges) + 1), atoms))
-        size = len(self._columns) * BINS
-        self._met, self._excess = np.zeros((size, size)), np.zeros(size)
+        ends = np.cumsum([0, *(len(edges) + 1 for edges in self._edges)])
+        self._spans = [slice(*pair) for pair in itertools.pairwise(ends)]  # of each column's bins among all
+        pairs = zip(self._columns, self._edges, self._spans, strict=True)
+        self._curves = [_Curve.of(columns[place], edges, span.start) for place, edges, span in pairs]
+        self._met, self._excess = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
         self.add(0, one)
         self.add(1, two)
 
@@ -418,36 +418,84 @@ class SmoothAdditive:
         """Counts further samples of a side, shape (n, d)."""
         pairs = zip(self._columns, self._edges, strict=True)
         codes = [np.searchsorted(edges, rows[:, place], side="right") for place, edges in pairs]
-        met = self._met.reshape(len(codes), BINS, len(codes), BINS)
-        for first, one in enumerate(codes):
-            self._excess[first * BINS : (first + 1) * BINS] += (0.5 - side) * np.bincount(one, minlength=BINS)
-            for second, two in enumerate(codes[: first + 1]):
-                met[first, :, second] += np.bincount(one * BINS + two, minlength=BINS**2).reshape(BINS, BINS)
+        sizes = [span.stop - span.start for span in self._spans]
+        for first, (one, span, size) in enumerate(zip(codes, self._spans, sizes, strict=True)):
+            self._excess[span] += (0.5 - side) * np.bincount(one, minlength=size)
+            for two, other, width in zip(codes[: first + 1], self._spans, sizes, strict=False):
+                met = np.bincount(one * width + two, minlength=size * width)
+                self._met[span, other] += met.reshape(size, width)
 
-    def scorers(self) -> tuple[Steps, ...]:
-        """The model of all that was counted, and one held back more: the rarest events are those that noise makes."""
-        bends = np.zeros_like(self._met)
-        for place, bins in enumerate(self._curved):
-            second = np.diff(np.eye(len(bins)), 2, axis=0)
-            bends[np.ix_(place * BINS + bins, place * BINS + bins)] = STIFFNESS * second.T @ second
-        best = max(PRECISIONS, key=lambda precision: self._solved(bends, precision)[0])
-        return tuple(
-            self._steps(self._solved(bends, precision)[1], name)
-            for precision, name in ((best, "smooth additive model"), (HELD_BACK * best, "shrunk additive model"))
-        )
+    def scorer(self) -> Steps:
+        """The model of all that was counted, with the precisions that make the first bins likeliest, by climbing."""
+        bends, links = self._bends(), self._links()
 
-    def _solved(self, bends: np.ndarray, precision: float) -> tuple[float, np.ndarray]:
-        """The log-evidence of a precision of all heights (MacKay 1992), up to a constant, and the likeliest heights."""
-        prior = bends + precision * np.eye(len(bends))
-        factor = cholesky(self._met / 4 + prior, lower=True)  # the logistic loss's curvature at even odds is 1/4
-        heights = cho_solve((factor, True), self._excess)
-        gained = np.log(np.diag(cholesky(prior, lower=True))).sum() - np.log(np.diag(factor)).sum()
-        return float(self._excess @ heights / 2 + gained), heights
+        @functools.cache
+        def solved(powers: tuple[int, ...], size: int) -> tuple[float, np.ndarray]:
+            # The logistic loss's curvature at even odds is 1/4.
+            bend, link, height = 10.0 ** np.array(powers)
+            prior = bend * bends[:size, :size] + link * links[:size, :size] + height * np.eye(size)
+            return _likeliest(self._met[:size, :size] / 4, self._excess[:size], prior)
 
-    def _steps(self, heights: np.ndarray, name: str) -> Steps:
-        used = zip(self._columns, self._edges, heights.reshape(-1, BINS), strict=True)
-        tables = {place: (edges, values[: len(edges) + 1]) for place, edges, values in used}
-        return Steps.build(tables, name, derived=False)
+        best: tuple[int, ...] = PRECISIONS
+        before: tuple[int, ...] = ()
+        size = len(bends)
+        while best != before:
+            before = best
+            near = ((*best[:k], best[k] + by, *best[k + 1 :]) for k in range(len(best)) for by in (-1, 1))
+            tried = [best, *(powers for powers in near if set(powers) <= POWERS)]
+            best = max(tried, key=lambda powers: solved(powers, min(size, CLIMBED))[0])
+        heights = solved(best, size)[1]
+        used = zip(self._columns, self._edges, self._spans, strict=True)
+        tables = {place: (edges, heights[span]) for place, edges, span in used}
+        return Steps.build(tables, "smooth additive model", derived=False)
+
+    def _bends(self) -> np.ndarray:
+        """What sums up the squared bends of heights between neighboring bins, (bins, bins), those of all columns."""
+        total = np.zeros_like(self._met)
+        for curve in self._curves:
+            second = np.diff(np.eye(len(curve.bins)), 2, axis=0)
+            total[np.ix_(curve.bins, curve.bins)] = second.T @ second
+        return total
+
+    def _links(self) -> np.ndarray:
+        """The same for bends across three columns in a row, at the means of the middle one's bins."""
+        total = np.zeros_like(self._met)
+        curves = [curve for curve in self._curves if len(curve.bins) > 1]
+        for before, here, after in zip(curves, curves[1:], curves[2:], strict=False):
+            parts = -before.at(here.means), 2 * np.eye(len(here.bins)), -after.at(here.means)
+            bend, bins = np.concatenate(parts, axis=1), np.concatenate([before.bins, here.bins, after.bins])
+            total[np.ix_(bins, bins)] += bend.T @ bend
+        return total
+
+
+def _likeliest(curvature: np.ndarray, slope: np.ndarray, prior: np.ndarray) -> tuple[float, np.ndarray]:
+    """The log-evidence of a precision of the heights (MacKay 1992), up to a constant, and the likeliest heights."""
+    factor = cholesky(curvature + prior, lower=True)
+    heights = cho_solve((factor, True), slope)
+    gained = np.log(np.diag(cholesky(prior, lower=True))).sum() - np.log(np.diag(factor)).sum()
+    return float(slope @ heights / 2 + gained), heights
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """The bins of a column that hold no single frequent value, shape (k,), and the means of their samples, (k,)."""
+
+    bins: np.ndarray
+    means: np.ndarray
+
+    @classmethod
+    def of(cls, ordered: np.ndarray, edges: np.ndarray, start: int) -> "_Curve":
+        """From the sorted column, its edges and the number of its first bin."""
+        distinct, heavy, rest = _without_heavy(ordered)
+        codes = np.searchsorted(edges, rest, side="right")
+        sums, sizes = np.bincount(codes, rest), np.bincount(codes)
+        sizes[np.intersect1d(np.searchsorted(edges, distinct[heavy], side="right"), codes)] = 0
+        bins = np.flatnonzero(sizes)
+        return cls(start + bins, sums[bins] / sizes[bins])
+
+    def at(self, values: np.ndarray) -> np.ndarray:
+        """What gives the heights at `values`, shape (n,), by interpolating linearly between the bins: shape (n, k)."""
+        return np.transpose([np.interp(values, self.means, row) for row in np.eye(len(self.means))])
 
 
 def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator[list[np.ndarray]]:

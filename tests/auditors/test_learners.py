@@ -337,20 +337,36 @@ def test_a_smooth_model_counts_what_two_columns_say_once_and_follows_a_tail(gene
     for start in range(20_000, min(len(one), len(two)), 40_000):
         model.add(0, one[start : start + 40_000])
         model.add(1, two[start : start + 40_000])
-    usual, shrunk = model.scorers()
+    smooth = model.scorer()
     rows = np.array([[0, 0, 9], [1, 1, 0], [1, 1, -1.5], [1, 1, -2.5]], np.float32)
-    assert np.diff(usual(rows)) == pytest.approx([0.03, 0.075, 0.15], abs=0.03)
+    assert np.diff(smooth(rows)) == pytest.approx([0.03, 0.075, 0.15], abs=0.03)
     product = fit_product(Binned(one, two, [True, True, False], derived=False), range(3), name="product")
     assert np.diff(product(rows))[0] > 0.06  # the first two columns say the same, and the third says it again
-    assert np.ptp(shrunk(rows)) < np.ptp(usual(rows))
+
+
+def test_a_smooth_model_learns_of_a_place_from_those_beside_it(generator, monkeypatch):
+    """The places of a sequence leak ever more; what the middle one leaks in its tail is hardly seen."""
+
+    def sequence(size, tilt):
+        rows = generator.normal(size=(size, 5))
+        rows[:, 2] += 2
+        likely = np.exp(tilt * (np.minimum(rows, 0) * np.arange(5)).sum(axis=1))
+        return rows[generator.random(size) * 3 < likely].astype(np.float32)
+
+    one, two = sequence(400_000, -0.05), sequence(400_000, 0.0)
+    rows = np.zeros((2, 5), np.float32)
+    rows[1, 2] = -1.5
+    linked, alone = SmoothAdditive(one, two), SmoothAdditive(one, two)
+    monkeypatch.setattr(alone, "_links", lambda: np.zeros_like(alone._met))
+    errors = [abs(float(np.diff(model.scorer()(rows))[0]) - 0.15) for model in (linked, alone)]
+    assert errors[0] < 0.05 < errors[1]
 
 
 def test_the_evidence_holds_back_more_where_there_is_less_to_learn(generator):
     sizes = []
     for shift in (0.5, 0.0):
         one, two = (laplaces(generator, mean, 20_000, 3, 1.0) for mean in (shift, 0.0))
-        usual, _ = SmoothAdditive(one, two).scorers()
-        sizes.append(usual(two).std())
+        sizes.append(SmoothAdditive(one, two).scorer()(two).std())
     assert sizes[0] == pytest.approx(np.sqrt(3) * 0.5 * np.sqrt(0.8), rel=0.15)
     assert sizes[1] < 0.05
 
