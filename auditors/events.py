@@ -197,6 +197,34 @@ def learn(
     return (*promising, *refined, additive.scorer())
 
 
+def learn_few(
+    training: Sequence[np.ndarray], discrete: Sequence[bool], draw: Callable[[int, int], np.ndarray], num_samples: int
+) -> tuple[tuple[Scorer, ...], list[np.ndarray]] | None:
+    """Scorers of outputs of very few values, and the scores that choose among their events, from the same samples.
+
+    A table of so few outcomes has little to overfit; what luck there is `select` doubts.
+
+    Args:
+        training: samples of either side, shape (n, columns) each.
+        discrete: per column, whether it takes few values.
+        draw: gives fresh samples, shape (n, columns), from a side (0 or 1) and n.
+        num_samples: to draw of either side.
+
+    Returns:
+        None if there are more than FEW_OUTCOMES.
+    """
+    if not all(discrete):
+        return None
+    for some in (FEW, None):  # most outputs of more values show them at once
+        rows, counts = tally(training[0][:some], training[1][:some])
+        if len(rows) > FEW_OUTCOMES:
+            return None
+    rows, counts = tally_more(rows, counts, draw, num_samples)
+    scorers = learn_scorers(rows, rows, discrete, weights=counts)
+    scores = score(rows, scorers)
+    return scorers, [np.repeat(scores, count.astype(int), axis=0) for count in counts]
+
+
 def select(
     scorers: Sequence[Scorer],
     scores1: Any,

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from dpassay.auditors.batches import head, joined, size_of
-from dpassay.auditors.events import PICTURED, Event, Tested, learn, likelier_first, promised, score, select
+from dpassay.auditors.events import PICTURED, Event, Tested, learn, learn_few, likelier_first, promised, score, select
 from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
 from dpassay.auditors.outputs import Encoder
 from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Census, Region, but_rare, suggest, untold
 from dpassay.auditors.sampling import Sampler
-from dpassay.auditors.scorers import Column
+from dpassay.auditors.scorers import Column, Scorer
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.progress import Say, Step, silent
 
@@ -210,39 +210,10 @@ def choose_events(
         for side, (_, encoded) in enumerate(first)
     ]
 
-    def more(side: int, size: int) -> np.ndarray:
-        return sampler.draw(side, "training", size)
-
-    tails = Region.fit(sampler.encoder, training, TAIL)
-    learned = but_rare(training, tails)
-    scorers = learn(
-        learned[0],
-        learned[1],
-        sampler.encoder.names,
-        sampler.encoder.discrete,
-        effort=effort if split.selection else "small",
-        seed=seed,
-        more=(more, split.refining) if split.refining else None,
-    )
-    if sampler.drawn["training"][0] > split.training:
-        split = split.refined()
-    if split.selection and learned[0] is not training[0]:
-        inner = tails.low, tails.high
-        apart = suggest(sampler.encoder, training, [len(side) for side in training], inner, claim.own_nulls)
-        columns = dict.fromkeys(int(item.event.scorer.index) for item in apart)  # type: ignore[attr-defined]
-        scorers = (*scorers, *(Column(np.int32(column)) for column in list(columns)[:APART]))
-
-    def scored(side: int) -> np.ndarray:
-        if not split.selection:
-            return score(training[side], scorers)
-        text = f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs"
-        progress(text if done is None else Step(text, done))
-        return sampler.scores(side, "selection", split.selection, scorers)
-
+    scorers, scores, split = _orders(sampler, claim, split, training, effort, seed, progress, done)
     events = select(
         scorers,
-        scored(0),
-        scored(1),
+        *scores,
         points=claim.own_nulls,
         num_test=split.test,
         failure_probability=failure_probability,
@@ -256,3 +227,59 @@ def choose_events(
             sampler.encoder = rare[1]
             return (rare[0],), split, [np.asarray(rare[1].features(outputs))[:PICTURED] for outputs, _ in first]
     return events, split, [rows[:PICTURED] for rows in training]
+
+
+def _orders(
+    sampler: Sampler,
+    claim: PrivacyClaim,
+    split: Plan,
+    training: Sequence[np.ndarray],
+    effort: str,
+    seed: int,
+    progress: Say,
+    done: Callable[[], float] | None,
+) -> tuple[tuple[Scorer, ...], Sequence[np.ndarray], Plan]:
+    """Orders of outputs; the scores of either side's samples that choose among their events; the plan that is left."""
+    encoder = sampler.encoder
+
+    def say(text: str) -> None:
+        progress(text if done is None else Step(text, done))
+
+    def more(side: int, size: int) -> np.ndarray:
+        return sampler.draw(side, "training", size)
+
+    def choosing(side: int, size: int) -> np.ndarray:
+        say(f"counting {size:,} samples of dataset {side + 1}")
+        return sampler.draw(side, "selection", size)
+
+    tails = Region.fit(encoder, training, TAIL)
+    learned = but_rare(training, tails)
+    whole = learned[0] is training[0]
+    if split.selection and whole:
+        table = learn_few(training, encoder.discrete, choosing, split.selection)
+        if table is not None:
+            return *table, split
+    scorers = learn(
+        learned[0],
+        learned[1],
+        encoder.names,
+        encoder.discrete,
+        effort=effort if split.selection else "small",
+        seed=seed,
+        more=(more, split.refining) if split.refining else None,
+    )
+    if sampler.drawn["training"][0] > split.training:
+        split = split.refined()
+    if not split.selection:
+        return scorers, [score(side, scorers) for side in training], split
+    if not whole:
+        inner = tails.low, tails.high
+        apart = suggest(encoder, training, [len(side) for side in training], inner, claim.own_nulls)
+        columns = dict.fromkeys(int(item.event.scorer.index) for item in apart)  # type: ignore[attr-defined]
+        scorers = (*scorers, *(Column(np.int32(column)) for column in list(columns)[:APART]))
+
+    def scored(side: int) -> np.ndarray:
+        say(f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
+        return sampler.scores(side, "selection", split.selection, scorers)
+
+    return scorers, [scored(side) for side in (0, 1)], split

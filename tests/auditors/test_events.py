@@ -11,7 +11,7 @@ from scipy import special, stats
 
 from dpassay.auditors import events as events_module
 from dpassay.auditors import learners
-from dpassay.auditors.events import Event, learn, select
+from dpassay.auditors.events import Event, learn, learn_few, score, select
 from dpassay.auditors.fixed_sample import predicted_lower
 from dpassay.auditors.scorers import Column
 from dpassay.core.errors import InvalidInput
@@ -154,6 +154,37 @@ def test_more_scorers_go_on_where_more_samples_can_be_drawn(generator, monkeypat
     more = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))
     assert len(more) > 6
     assert more[-1].name == "smooth additive model"
+
+
+def test_a_table_of_few_outcomes_is_learned_from_all_samples_that_choose(generator):
+    """The first samples do not show which of eleven outcomes tells most; the many that follow do."""
+    law1 = np.array([0.9, *[0.01] * 10])
+    law2 = np.array([0.9, 0.0085, 0.0115, *[0.01] * 8])
+
+    def draw(side, size):
+        return generator.choice(11, (size, 1), p=(law1, law2)[side]).astype(np.float32)
+
+    training = [np.repeat(np.arange(11, dtype=np.float32), 10)[:, None]] * 2
+    learned = learn_few(training, [True], draw, 600_000)
+    assert learned is not None
+    scorers, scores = learned
+    assert [len(side) for side in scores] == [600_110] * 2
+    np.testing.assert_array_equal(
+        np.unique(scores[0], axis=0), np.unique(score(np.arange(11)[:, None], scorers), axis=0)
+    )
+    (event,) = select(scorers, *scores, points=[(0.0, 0.0)], num_test=10**6, failure_probability=0.1)
+    inside = np.flatnonzero(event.contains(np.arange(11, dtype=np.float32)[:, None]))
+    assert inside.tolist() == [1 + event.direction]
+
+
+def test_more_than_few_outcomes_are_no_table(generator):
+    def unasked(side, size):
+        raise AssertionError
+
+    few = np.zeros((2000, 1), np.float32)
+    late = np.maximum(np.arange(2000) - 1900, 0).astype(np.float32)[:, None]
+    for sides, discrete in (((few, late), True), ((late[::-1], few), True), ((few, few), False)):
+        assert learn_few(sides, [discrete], unasked, 100) is None
 
 
 def test_outputs_of_few_values_are_learned_from_the_counts_of_all_samples(generator, monkeypatch):
