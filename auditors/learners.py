@@ -5,8 +5,8 @@ tables of outcomes, values and histograms of one column, products of per-column 
 of independent columns), boosted stumps (additive models, Friedman 2001), a small network, and a stack of them (Wolpert
 1992). Where samples abound, the few outputs that the stack finds most telling are learned once more by themselves: the
 best event is often so rare that a fit to all outputs hardly sees it; and an additive model that is smooth along every
-column is fitted to all of them, with finer bins. Outputs of few values are learned from how often each was seen,
-however many samples those counts stand for.
+column, and across columns in a row, is fitted to all of them. Outputs of few values are learned from how often each was
+seen, however many samples those counts stand for.
 """
 
 import functools
