@@ -52,6 +52,13 @@ def test_parts_and_paths(package: Path, name: str, modules: list[str], whole: bo
     assert found.path in ("", str(package.parent))
 
 
+def test_a_folder_of_loose_modules_goes_by_its_own_name(package: Path) -> None:
+    (package / "__init__.py").unlink()
+    found = target("loud")
+    assert [module.name for module in found.modules] == ["deep.noise", "release"]
+    assert (found.package, found.whole, found.path) == ("loud", False, str(package))
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

@@ -33,7 +33,7 @@ class Target:
 
     Attributes:
         name: as it was given.
-        package: the import name it belongs to.
+        package: the import name it belongs to; of a folder that is no package, the folder's.
         path: a folder from which it is imported, "" where it is found already.
         modules: those that speak of privacy, in order of names.
         files: how many were read.
@@ -123,7 +123,7 @@ def _of_path(name: str, path: Path) -> Target:
         files = [(".".join([*filter(None, [prefix]), *stem]), path)]
     if not files:
         raise InvalidInput(f"no Python file is in {name}; name an installed package, a module, a file or a folder")
-    package = files[0][0].partition(".")[0]
+    package = files[0][0].partition(".")[0] if prefix or not path.is_dir() else path.name
     return _target(name, package, str(outer), files, path.is_dir() and prefix == package)
 
 
