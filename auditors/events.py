@@ -152,8 +152,8 @@ def learn(
         seed: of everything random.
         effort: "small" (milliseconds, any number of samples) or "normal" (seconds).
         more: draws further training samples from a side and a number, and how many of each side to draw where they
-            help: to refine a stack of scorers (`learners.refine`) and count the bins of a smooth additive model, or to
-            count outputs of few, not very few, values.
+            help, maybe none: to refine a stack of scorers (`learners.refine`) and count the bins of a smooth additive
+            model, or to count outputs of few, not very few, values. None: no such model, which takes a second.
 
     Raises:
         InvalidInput: no samples, shapes that do not match, numbers that are not finite, or an unknown effort.
@@ -181,11 +181,11 @@ def learn(
                 rows, counts = tally_more(rows, counts, *more)
             rest, weights = (rows, rows), counts
     scorers = learn_scorers(rest[0], rest[1], discrete, (held[0], held[1]), weights=weights, seed=seed)
-    promising = _promising(scorers, held[0], held[1], KEPT if more is None else KEPT_OF_MANY)
+    draw, size = more or (None, 0)
+    promising = _promising(scorers, held[0], held[1], KEPT_OF_MANY if size else KEPT)
     stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
-    if more is None or weights is not None or not stacks:
+    if draw is None or weights is not None or not stacks:
         return promising
-    draw, size = more
     additive = SmoothAdditive(*rest)
 
     def counted(side: int, number: int) -> np.ndarray:
@@ -193,7 +193,7 @@ def learn(
         additive.add(side, rows)
         return rows
 
-    refined = refine(stacks[-1], counted, size, discrete, seed=seed)
+    refined = refine(stacks[-1], counted, size, discrete, seed=seed) if size else ()
     return (*promising, *refined, additive.scorer())
 
 

@@ -266,7 +266,7 @@ def _orders(
         encoder.discrete,
         effort=effort if split.selection else "small",
         seed=seed,
-        more=(more, split.refining) if split.refining else None,
+        more=(more, split.refining) if split.selection else None,
     )
     if sampler.drawn["training"][0] > split.training:
         split = split.refined()

@@ -154,6 +154,8 @@ def test_more_scorers_go_on_where_more_samples_can_be_drawn(generator, monkeypat
     more = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))
     assert len(more) > 6
     assert more[-1].name == "smooth additive model"
+    none = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 0))
+    assert (len(none), none[-1].name) == (7, "smooth additive model")
 
 
 def test_a_table_of_few_outcomes_is_learned_from_all_samples_that_choose(generator):
