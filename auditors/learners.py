@@ -2,11 +2,11 @@
 
 No learner wins everywhere, so several are fitted and the event search chooses among their events on fresh samples:
 tables of outcomes, values and histograms of one column, products of per-column histograms (the exact likelihood ratio
-of independent columns), boosted stumps (additive models, Friedman 2001), a small network, and a stack of them (Wolpert
-1992). Where samples abound, the few outputs that the stack finds most telling are learned once more by themselves: the
-best event is often so rare that a fit to all outputs hardly sees it; and an additive model that is smooth along every
-column, and across columns in a row, is fitted to all of them. Outputs of few values are learned from how often each was
-seen, however many samples those counts stand for.
+of independent columns), boosted stumps (additive models, Friedman 2001), a small network, a stack of them (Wolpert
+1992), and an additive model that is smooth along every column and across columns in a row. Where samples abound, the
+few outputs that the stack finds most telling are learned once more by themselves: the best event is often so rare that
+a fit to all outputs hardly sees it. Outputs of few values are learned from how often each was seen, however many
+samples those counts stand for.
 """
 
 import functools
