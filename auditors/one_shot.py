@@ -254,7 +254,7 @@ def _orders(
 
     tails = Region.fit(encoder, training, TAIL)
     learned = but_rare(training, tails)
-    whole = learned[0] is training[0]
+    whole = learned[0] is training[0]  # several columns, none of them set aside
     if split.selection and whole:
         table = learn_few(training, encoder.discrete, choosing, split.selection)
         if table is not None:

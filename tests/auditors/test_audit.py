@@ -57,6 +57,28 @@ def no_look_takes_time(monkeypatch):
     monkeypatch.setattr(anytime, "time", SimpleNamespace(perf_counter=lambda: 0.0))
 
 
+def test_a_table_of_few_outcomes_of_several_columns_is_rarely_wrong_at_its_claim(monkeypatch):
+    """Its samples learn and choose; others test."""
+    monkeypatch.setattr(one_shot, "learn", lambda *_, **__: pytest.fail("learned from the training samples alone"))
+    likely = math.e / (1 + math.e)
+
+    def response(rng, dataset, num_samples):
+        told = np.where(rng.random(num_samples) < likely, dataset, 1 - dataset)
+        return np.column_stack([told, rng.integers(0, 5, num_samples)])
+
+    mechanism = dp.from_callable(response, batched=True)
+
+    def audited(epsilon, seed):
+        claim = dp.PrivacyClaim(epsilon)
+        return run_audit(mechanism, 0, 1, claim=claim, failure_probability=0.1, num_samples=6000, seed=seed)
+
+    audits = [audited(1.0, seed) for seed in range(100)]
+    refuted = sum(audit.verdict.outcome == "refuted" for audit in audits)
+    assert 1 <= refuted <= stats.binom.ppf(0.9999, 100, 0.1)
+    assert {sum(audit.samples[each] for each in ("training", "selection", "test")) for audit in audits} == {6000}
+    assert audited(0.8, 0).verdict.outcome == "refuted"
+
+
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("mechanism", [LAPLACE, Coin(), randomized_response])
 def test_its_progress_is_the_share_of_the_samples_drawn(mechanism, shared, monkeypatch):

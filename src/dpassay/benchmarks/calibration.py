@@ -284,7 +284,7 @@ def _sound(quick: bool) -> list[Cell]:
     for name in ("Laplace", "Laplace in one of 8 columns", "leaking response"):
         cells.append(Cell(name, "fixed", 6000, 40))  # events learned and chosen on separate samples
         cells.append(Cell(name, "anytime", 4000, 20))
-    cells.append(Cell("truncated geometric", "fixed", 6000, 200))  # few outcomes, learned and chosen on the same ones
+    cells.append(Cell("truncated geometric", "fixed", 6000, 200))
     for name in ("Laplace", "clipped Laplace", "leaking response", "response in words"):
         cells += [Cell(name, mode, 400, 60, factor=2.0) for mode in ("fixed", "looks")]
     cells += [Cell("Laplace", "suite", 400, 40), Cell("Laplace", "search", 0, 100)]
