@@ -193,7 +193,7 @@ def learn(
         additive.add(side, rows)
         return rows
 
-    refined = refine(stacks[-1], counted, size, discrete, seed=seed) if size else ()
+    refined = refine(stacks[-1], counted, size, discrete, seed=seed)
     return (*promising, *refined, additive.scorer())
 
 

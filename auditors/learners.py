@@ -362,7 +362,7 @@ def refine(
     Args:
         base: the scorer.
         draw: gives fresh samples, shape (n, d), from a side (0 or 1) and n.
-        num_samples: to draw of either side; only those at the ends are kept.
+        num_samples: to draw of either side, maybe none; only those at the ends are kept.
         discrete: per column, whether it takes few values.
         seed: of everything random.
 
@@ -379,10 +379,12 @@ def refine(
         for side, rows in enumerate(sides):
             for end, extreme in zip(ends, (scores[side] <= cuts[0], scores[side] >= cuts[1]), strict=True):
                 end[side].append(rows[extreme][:LARGEST_END])
+    if cuts is None:
+        return ()
     found = []
     for above, kept in enumerate(ends):
         one, two = (np.concatenate(parts) for parts in kept)
-        if cuts is None or min(len(one), len(two)) < LEAST_IN_END:
+        if min(len(one), len(two)) < LEAST_IN_END:
             continue
         held = [rows[: len(rows) // 5] for rows in (one, two)]
         one, two = one[len(held[0]) :], two[len(held[1]) :]

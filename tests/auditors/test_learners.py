@@ -298,6 +298,10 @@ def test_an_end_with_too_few_samples_is_left(generator):
     )
 
 
+def test_no_further_samples_refine_nothing():
+    assert refine(Column(np.int32(0)), lambda _, n: pytest.fail("asked for samples"), 0, [False]) == ()
+
+
 def test_ties_do_not_flood_an_end(generator, monkeypatch):
     fitted = []
 
