@@ -344,7 +344,7 @@ def _fixed(
         samples={
             "training": drawn["training"][0],
             "selection": drawn["selection"][0],
-            "test": best.counts.trials1,
+            "test": (best.counts.trials1 + best.counts.trials2) // 2,
             "total": num_samples,
         },
         looks=1,
@@ -506,6 +506,7 @@ def _event(item: "Tested") -> dict[str, Any]:
         "weight": item.weight,
         "log_e_value": item.log_e_value,
         "p_value": item.p_value,
+        "guesses": None if item.guesses is None else [list(level) for level in item.guesses.levels],
     }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
-from dpassay.auditors.fixed_sample import Counts, predicted_lower
+from dpassay.auditors.fixed_sample import Counts, epsilon_lower, predicted_lower
 from dpassay.auditors.learners import (
     COUNTED,
     FEW_OUTCOMES,
@@ -31,6 +31,7 @@ from dpassay.auditors.trends import Trend, fit_trend, unknown
 from dpassay.core.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from dpassay.auditors.guesses import Guesses
     from dpassay.auditors.outputs import Encoder
 
 CAUTION = 0.002  # by how unlikely a luck each event is doubted when events are compared, shared by the scorers
@@ -75,7 +76,10 @@ class Event:
 
 @dataclass(frozen=True)
 class Tested:
-    """One event and how often it happened in fresh samples; in anytime-valid mode in those of its epoch."""
+    """One event and how often it happened in fresh samples; in anytime-valid mode in those of its epoch.
+
+    Where there are guesses they are tested instead of the event, on the same samples, and the p-value is theirs.
+    """
 
     pair: int
     event: Event
@@ -83,6 +87,7 @@ class Tested:
     weight: float
     log_e_value: float | None = None
     p_value: float | None = None
+    guesses: "Guesses | None" = None
 
     @property
     def by_dataset(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -90,6 +95,12 @@ class Tested:
         counts = self.counts
         first, second = (counts.successes1, counts.trials1), (counts.successes2, counts.trials2)
         return (first, second) if self.event.direction == 0 else (second, first)
+
+    def epsilon_lower(self, failure_probability: float) -> float:
+        """Lower confidence bound of epsilon at the delta of the event's point, nats; of one test with that failure."""
+        if self.guesses is not None:
+            return self.guesses.epsilon_lower(failure_probability)
+        return epsilon_lower(self.counts, delta=self.event.point[1], failure_probability=failure_probability)
 
 
 def likelier_first(events: Sequence[Event], counts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -269,7 +280,7 @@ def select(
     for index in chosen:
         place = int(np.argmax(margins[:, index]))
         scorer = scorers[candidates.scorer[index]]
-        cut, above = _short(candidates.below[index], candidates.cut[index]), bool(candidates.above[index])
+        cut, above = short(candidates.below[index], candidates.cut[index]), bool(candidates.above[index])
         words = f"{scorer.name}, score {'>=' if above else '<'} {cut:g}"
         events.append(
             Event(
@@ -323,24 +334,34 @@ class _Candidates:
     deviation: np.ndarray  # its standard deviation
 
 
+def cut_counts(sides: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Where scores may be cut: the largest score below each cut, the cuts, and how many of either side are not below.
+
+    Takes the scores of either side, shape (n,) each; the arrays are of one shape, the cuts increasing.
+    """
+    sizes = [len(side) for side in sides]
+    ordered = [np.sort(side) for side in sides]
+    if sum(sizes) < FEW:
+        pooled = np.sort(np.concatenate(ordered))
+        cuts = np.unique(pooled[np.round(np.arange(1, FEW_CUTS + 1) * len(pooled) / (FEW_CUTS + 1)).astype(int)])
+    else:
+        cuts = np.unique(np.concatenate([values[_ranks(len(values))] for values in ordered]))
+    starts = [np.searchsorted(values, cuts) for values in ordered]
+    pairs = zip(ordered, starts, strict=True)
+    below = np.maximum(*(np.where(start > 0, values[np.maximum(start - 1, 0)], -np.inf) for values, start in pairs))
+    kept, above = np.isfinite(below), [size - start for size, start in zip(sizes, starts, strict=True)]
+    return below[kept], cuts[kept], above[0][kept], above[1][kept]
+
+
 def _candidates(sides: list[np.ndarray]) -> _Candidates:
     sizes = [len(side) for side in sides]
     few = sum(sizes) < FEW
     parts, trends = [], []
     for place in range(sides[0].shape[1]):
-        ordered = [np.sort(side[:, place]) for side in sides]
-        if few:
-            pooled = np.sort(np.concatenate(ordered))
-            cuts = np.unique(pooled[np.round(np.arange(1, FEW_CUTS + 1) * len(pooled) / (FEW_CUTS + 1)).astype(int)])
-        else:
-            cuts = np.unique(np.concatenate([values[_ranks(len(values))] for values in ordered]))
-        starts = [np.searchsorted(values, cuts) for values in ordered]
-        pairs = zip(ordered, starts, strict=True)
-        below = np.maximum(*(np.where(start > 0, values[np.maximum(start - 1, 0)], -np.inf) for values, start in pairs))
-        kept, above = np.isfinite(below), [size - start for size, start in zip(sizes, starts, strict=True)]
-        cuts, counts = cuts[kept], [side[kept] for side in above]
-        parts.append((np.full(len(cuts), place), below[kept], cuts, *counts))
-        trends.append(unknown(len(cuts)) if few or not len(cuts) else fit_trend(cuts, counts, sizes))
+        below, cuts, *counts = cut_counts([side[:, place] for side in sides])
+        parts.append((np.full(len(cuts), place), below, cuts, *counts))
+        known = not few and len(cuts)
+        trends.append(fit_trend(np.append(below[:1], cuts), counts, sizes) if known else unknown(len(cuts)))
     scorer, below, cut, above1, above2 = map(np.concatenate, zip(*parts, strict=True))
     return _directed(scorer, below, cut, above1, above2, trends, sizes)
 
@@ -493,7 +514,7 @@ def _diverse(candidates: _Candidates, margins: np.ndarray, num_events: int, few:
     return list(chosen)
 
 
-def _short(below: float, cut: float) -> float:
+def short(below: float, cut: float) -> float:
     """The shortest decimal float32 c with below < c <= cut, so that "output >= 3.25" is what is tested."""
     if not np.isfinite(below):
         return float(cut)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpassay.auditors import fixed_sample, guesses
 from dpassay.auditors.detectable import POWER, detectable
-from dpassay.auditors.fixed_sample import certificate_inputs
 from dpassay.auditors.picture import picture
 from dpassay.core.errors import InvalidInput
 from dpassay.core.privacy import PrivacyClaim
@@ -89,6 +89,8 @@ def _violation(result: "Result", claim: PrivacyClaim, confidence: str, simple: "
         f"{claim} is violated: the {claim.parameter_name} is {bound} with confidence {confidence}. "
         f"The event {_happened(result.tested[0])}."
     )
+    if result.tested[0].guesses is not None:
+        words += f" {_guessed(result.tested[0], claim)}"
     if simple is not None:
         words += f" In training samples, to picture it and no evidence, {_happened(simple)}."
     if result.ledger and result.ledger["runs"] > 1:
@@ -102,6 +104,16 @@ def _happened(item: "Tested") -> str:
     return (
         f'"{item.event.description}" happened in {_share(counts.successes1, counts.trials1)} runs on '
         f"dataset {one} and in {_share(counts.successes2, counts.trials2)} on dataset {two}"
+    )
+
+
+def _guessed(item: "Tested", claim: PrivacyClaim) -> str:
+    assert item.guesses is not None
+    weights = [weight for weight, *_ in item.guesses.levels]
+    by = f", weighed {weights[0]} to {weights[-1]} by what they tell" if len(weights) > 1 else ""
+    return (
+        f"The evidence is guesses, from outputs, of which dataset a fair coin chose: {item.guesses.share:.4g} of "
+        f"{item.guesses.number:,}{by}, were right, and {claim} allows {1 / (1 + math.exp(-item.event.point[0])):.4g}."
     )
 
 
@@ -125,10 +137,12 @@ def _nothing_found(result: "Result", claim: PrivacyClaim, would: dict[str, float
 def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, num_pairs: int) -> str:
     pairs = "" if num_pairs == 1 else f" on {num_pairs} pairs of datasets"
     if result.mode == "fixed":
+        guessed = result.tested[0].guesses is not None
         how = (
-            f"one event for each pair, learned on {result.samples['training']:,} and chosen on "
-            f"{result.samples['selection']:,} samples per dataset, was counted in {result.samples['test']:,} fresh "
-            f"ones; exact test, certified for every number of samples"
+            f"one {'rule of guesses' if guessed else 'event'} for each pair, learned on "
+            f"{result.samples['training']:,} and chosen on {result.samples['selection']:,} samples per dataset, was "
+            f"{'tried' if guessed else 'counted'} in {result.samples['test']:,} fresh ones; exact test, certified for "
+            f"every number of samples"
         )
     else:
         how = (
@@ -192,7 +206,10 @@ def _certificate(
     if result.mode == "fixed":
         item = result.tested[0]
         epsilon, delta = item.event.point
-        event = certificate_inputs(item.counts, epsilon, delta, failure_probability=result.share)
+        if item.guesses is not None:
+            event = guesses.certificate_inputs(item.guesses, epsilon)
+        else:
+            event = fixed_sample.certificate_inputs(item.counts, epsilon, delta, failure_probability=result.share)
         return {"kind": "audit", "inputs": {**inputs, "events": [_as_stated(event, item.event, claim)]}}
     epochs = [
         [_as_stated(event, None, claim) for event in wager.process.certificate_inputs()]

@@ -390,38 +390,14 @@ class _Region:
         return min(1.0, self._supremum(epsilon, delta, nuisance_share) * (1 + SAFETY) + nuisance_share)
 
     def bound(self, null: Any, start: float, largest: float, failure_probability: float) -> float:
-        """The largest value found whose null is rejected for certain; 0 when there is none.
-
-        The p-value never falls along the nulls, so one certified rejection at the value returned is all that
-        validity needs; where it is looked for is free: a root search on the normal quantiles of p-values.
-        """
+        """The largest value found whose null is rejected for certain; 0 when there is none."""
         share = failure_probability / 200
-        target = float(special.ndtri(failure_probability))
 
-        def quantile(value: float) -> float:
+        def certified(value: float) -> float:
             epsilon, delta = null(value)
-            certified = self.p_value(epsilon, delta, share)
-            return float(special.ndtri(certified)) if certified < 1 else math.inf
+            return self.p_value(epsilon, delta, share)
 
-        low, below = 0.0, quantile(0.0)
-        if below > target:
-            return 0.0
-        high, above = largest, math.inf
-        value = min(max(start, 1e-9), largest / 2)
-        for _ in range(60):
-            here = quantile(value)
-            if here <= target:
-                low, below = value, here
-            else:
-                high, above = value, here
-            if high - low <= 1e-9 * high or target - below < 1e-3:
-                break
-            if math.isinf(above):
-                value = (low + high) / 2 if high < largest else min(2 * low + 1e-3, (low + largest) / 2)
-                continue
-            share_of_gap = (target - 2e-4 - below) / (above - below)
-            value = low + (high - low) * min(max(share_of_gap, 0.02), 0.98)
-        return low
+        return largest_refuted(certified, start, largest, failure_probability)
 
     def _supremum(self, epsilon: float, delta: float, share: float) -> float:
         """Upper bound of the largest probability f of the region on the null's boundary within a confidence set.
@@ -558,6 +534,42 @@ def _region(counts: Counts, log_slope: float, offset: float) -> _Region:
     low = largest_where(lambda some, y: _signed_root(edges[some], y, n, m, slope, offset) >= least, edges.shape, m)
     low[edges == x] = np.maximum(low[edges == x], y)  # whatever rounding says, the observed outcome is in the region
     return _Region(counts, (log_slope, offset), edges, np.maximum.accumulate(low))
+
+
+def largest_refuted(
+    p_value: Callable[[float], float], start: float, largest: float, failure_probability: float
+) -> float:
+    """The largest value found in [0, largest] whose null has a p-value of at most the failure probability, else 0.
+
+    The true p-value never falls along the nulls and `p_value` is never below it, so one certified rejection at the
+    value returned is all that validity needs; where it is looked for is free: a root search on the normal quantiles of
+    p-values, from `start`.
+    """
+    target = float(special.ndtri(failure_probability))
+
+    def quantile(value: float) -> float:
+        certified = p_value(value)
+        return float(special.ndtri(certified)) if certified < 1 else math.inf
+
+    low, below = 0.0, quantile(0.0)
+    if below > target:
+        return 0.0
+    high, above = largest, math.inf
+    value = min(max(start, 1e-9), largest / 2)
+    for _ in range(60):
+        here = quantile(value)
+        if here <= target:
+            low, below = value, here
+        else:
+            high, above = value, here
+        if high - low <= 1e-9 * high or target - below < 1e-3:
+            break
+        if math.isinf(above):
+            value = (low + high) / 2 if high < largest else min(2 * low + 1e-3, (low + largest) / 2)
+            continue
+        share_of_gap = (target - 2e-4 - below) / (above - below)
+        value = low + (high - low) * min(max(share_of_gap, 0.02), 0.98)
+    return low
 
 
 def largest_where(holds: Callable[[Any, Array], Any], shape: tuple[int, ...], most: int) -> Array:

@@ -7,13 +7,14 @@ DP-Sniper (Bichsel et al. 2021), without its cap on what can be reported.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpassay.auditors.batches import head, joined, size_of
 from dpassay.auditors.events import PICTURED, Event, Tested, learn, learn_few, likelier_first, promised, score, select
-from dpassay.auditors.fixed_sample import Counts, delta_lower, epsilon_lower, p_value
+from dpassay.auditors.fixed_sample import Counts, delta_lower, p_value
+from dpassay.auditors.guesses import Guesses, Rule, choose_rule
 from dpassay.auditors.outputs import Encoder
 from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Census, Region, but_rare, suggest, untold
 from dpassay.auditors.sampling import Sampler
@@ -39,8 +40,7 @@ class Plan:
         training: that scorers are learned from.
         selection: that choose the event.
         test: that decide.
-        refining: taken from `test` where scorers can be refined (`learners.refine`), and as many again to choose: the
-            events at the ends of the order are rare.
+        refining: taken from `test` where scorers can be refined (`learners.refine`).
     """
 
     training: int
@@ -51,7 +51,7 @@ class Plan:
     def refined(self) -> "Plan":
         """The plan of a run that does refine."""
         more = self.refining
-        return Plan(self.training + more, self.selection + more, self.test - 2 * more)
+        return Plan(self.training + more, self.selection, self.test - more)
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,22 @@ class OneShotRun:
     parameter_lower: tuple[float, ...]
     could_refute: bool
     pictured: tuple[list[np.ndarray], ...]
+
+
+class Chosen(NamedTuple):
+    """What is to be tested.
+
+    Attributes:
+        events: the most promising first.
+        plan: that was followed.
+        pictured: of either side the features that pictures are drawn from, shape (samples, columns).
+        rule: tested instead of the first event; where it is, what that event promises is what the rule does.
+    """
+
+    events: tuple[Event, ...]
+    plan: Plan
+    pictured: list[np.ndarray]
+    rule: Rule | None = None
 
 
 def plan(num_samples: int) -> Plan:
@@ -106,27 +122,30 @@ def run_one_shot(
         for sampler in samplers
     ]
     tested, lower, could = [], [], False
-    for index, (sampler, ((event,), split, _)) in enumerate(zip(samplers, searched, strict=True)):
+    for index, (sampler, ((event,), split, _, rule)) in enumerate(zip(samplers, searched, strict=True)):
         progress(Step(f"testing on {split.test:,} fresh samples per dataset", done))
-        counts = count_event(sampler, event, split.test)
+        item = replace(count(sampler, event, split.test, rule), pair=index, weight=1 / len(samplers))
         epsilon, delta = event.point
-        value = p_value(counts, epsilon, delta, failure_probability=share)
-        tested.append(Tested(index, event, counts, 1 / len(samplers), p_value=value))
-        lower.append(_parameter_lower(claim, event, counts, share))
+        if item.guesses is not None:
+            value = item.guesses.p_value(epsilon)
+        else:
+            value = p_value(item.counts, epsilon, delta, failure_probability=share)
+        tested.append(replace(item, p_value=value))
+        lower.append(_parameter_lower(claim, item, share))
         extreme = Counts(split.test, split.test, 0, split.test)
         could = could or p_value(extreme, epsilon, delta, failure_probability=share) <= share
-    pictured = tuple(training for *_, training in searched)
+    pictured = tuple(found.pictured for found in searched)
     order = sorted(range(len(tested)), key=lambda index: tested[index].p_value or 0.0)
     return OneShotRun(tuple(tested[index] for index in order), tuple(lower[index] for index in order), could, pictured)
 
 
-def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: float) -> float:
-    """The bound of the claim's parameter that one event's counts give, 0 when they give none."""
-    epsilon, delta = event.point
+def _parameter_lower(claim: PrivacyClaim, item: Tested, share: float) -> float:
+    """The bound of the claim's parameter that one test gives, 0 when it gives none."""
+    epsilon, _ = item.event.point
     if claim.kind in ("dp", "profile"):  # the parameter moves epsilon and leaves delta
-        bound = epsilon_lower(counts, delta=delta, failure_probability=share)
+        bound = item.epsilon_lower(share)
         return bound if claim.kind == "dp" else bound / epsilon if epsilon > 0 else float("inf") if bound > 0 else 0.0
-    found = delta_lower(counts, epsilon=epsilon, failure_probability=share)
+    found = delta_lower(item.counts, epsilon=epsilon, failure_probability=share)
     # delta at this epsilon grows with the parameter: the largest parameter that allows less than what was found.
     # A curve costs as much at one parameter as at a hundred, so brackets shrink a hundredfold at a time.
     parameters = max(claim.parameter, 1e-3) * np.geomspace(2**-10, 2**10, BRACKETS)
@@ -142,11 +161,18 @@ def _parameter_lower(claim: PrivacyClaim, event: Event, counts: Counts, share: f
     return low
 
 
-def count_event(sampler: Sampler, event: Event, num_test: int) -> Counts:
-    """How often an event happens in so many fresh samples of each dataset, its likelier side first."""
-    counted = [np.asarray(sampler.counts(side, "test", num_test, (event,))) for side in (0, 1)]
-    (likelier,), (other,) = likelier_first((event,), counted)
-    return Counts(int(likelier), num_test, int(other), num_test)
+def count(sampler: Sampler, event: Event, num_test: int, rule: Rule | None = None) -> Tested:
+    """How often an event happens in so many fresh samples of each dataset, and how often guesses by a rule are right.
+
+    With a rule a fair coin chooses the dataset of every sample, so that their numbers differ a little.
+    """
+    first = num_test if rule is None else sampler.coins(2 * num_test)
+    sizes, events = (first, 2 * num_test - first), (event, *(() if rule is None else rule.events))
+    counted = [np.asarray(sampler.counts(side, "test", size, events)) for side, size in enumerate(sizes)]
+    likelier, other = likelier_first(events[:1], [side[:1] for side in counted])
+    one, two = sizes if event.direction == 0 else sizes[::-1]
+    guesses = None if rule is None else Guesses(rule.levels([side[1:] for side in counted], sizes))
+    return Tested(0, event, Counts(int(likelier[0]), one, int(other[0]), two), 1.0, guesses=guesses)
 
 
 def _rare(
@@ -185,17 +211,13 @@ def choose_events(
     seed: int = 0,
     progress: Say = silent,
     done: Callable[[], float] | None = None,
-) -> tuple[tuple[Event, ...], Plan, list[np.ndarray]]:
+) -> Chosen:
     """Learns and selects the most telling events of one pair; draws no test samples.
 
     Without samples for selection in the `split`, events of small effort are learned and chosen on the same samples. The
     failure probability is that of the test to come; `effort` and `num_events` are as in `events.learn` and
     `events.select`; `done` is the share of all samples that were drawn, which tells of the time left but for that which
     learning takes.
-
-    Returns:
-        The events, the most promising first; the plan that was followed; and of either side the features that pictures
-        are drawn from, shape (samples, columns).
     """
     progress(f"learning events from {split.training:,} samples per dataset")
     first = [sampler.outputs(side, "training", min(split.training, FIRST)) for side in (0, 1)]
@@ -220,13 +242,20 @@ def choose_events(
         names=sampler.encoder.names,
         num_events=num_events,
     )
+    rule = None
+    if split.selection and num_events == 1 and claim.kind == "dp" and not claim.delta:
+        place = next(index for index, scorer in enumerate(scorers) if scorer is events[0].scorer)
+        found = choose_rule(events[0], [side[:, place] for side in scores], split.test, failure_probability)
+        if found is not None:
+            rule, events = found[0], (replace(events[0], predicted=found[1]),)
     sampler.census = None
     if census is not None:
         rare = _rare(sampler, census, first, claim, split.test, failure_probability)
         if rare is not None and rare[0].predicted - rare[0].point[0] > events[0].predicted - events[0].point[0]:
             sampler.encoder = rare[1]
-            return (rare[0],), split, [np.asarray(rare[1].features(outputs))[:PICTURED] for outputs, _ in first]
-    return events, split, [rows[:PICTURED] for rows in training]
+            rows = [np.asarray(rare[1].features(outputs))[:PICTURED] for outputs, _ in first]
+            return Chosen((rare[0],), split, rows)
+    return Chosen(events, split, [rows[:PICTURED] for rows in training], rule)
 
 
 def _orders(

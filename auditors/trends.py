@@ -6,14 +6,16 @@ dataset on the score, a line with bends at quantiles, each of which must earn it
 among events; what decides is the test of the one chosen, on fresh samples.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
-LEAST_BEYOND = 500  # samples of both datasets beyond which the trend stays level
-BEND = 5.0  # nats of likelihood that a bend has to gain
+LEAST_BEYOND = 100  # samples of both datasets beyond which the trend stays level
+BEND = 10.0  # nats of likelihood that a bend has to gain
+LEVEL = 4.0  # nats that being level beyond some quantile has to gain
 STEPS = 30
 
 
@@ -24,44 +26,68 @@ class Trend:
     Attributes:
         above: of the scores at or above the cut, (log-ratios, deviations), shape (k,) each.
         below: of the scores below it.
+        cells: the same between neighboring cuts, those below the first and above the last included, shape (k + 1,).
     """
 
     above: tuple[np.ndarray, np.ndarray]
     below: tuple[np.ndarray, np.ndarray]
+    cells: tuple[np.ndarray, np.ndarray]
 
 
 def unknown(size: int) -> Trend:
     """The trend that says nothing about `size` cuts."""
     nothing = np.zeros(size), np.full(size, np.inf)
-    return Trend(nothing, nothing)
+    return Trend(nothing, nothing, (np.zeros(size + 1), np.full(size + 1, np.inf)))
 
 
-def fit_trend(cuts: np.ndarray, above: Sequence[np.ndarray], sizes: Sequence[int]) -> Trend:
+def fit_trend(scores: np.ndarray, above: Sequence[np.ndarray], sizes: Sequence[int]) -> Trend:
     """Fits the trend to counted scores.
 
     Args:
-        cuts: increasing, shape (k,).
+        scores: a score below all cuts, then the cuts; increasing, shape (k + 1,).
         above: how many scores of each dataset are at or above each cut, shape (k,) each.
         sizes: scores of each dataset in all.
     """
     cells = [-np.diff([size, *counts, 0]) / size for counts, size in zip(above, sizes, strict=True)]
     mass, size = cells[0] + cells[1], 2 / (1 / sizes[0] + 1 / sizes[1])  # both datasets weigh the same
     ends, inner = _places(np.cumsum(mass) / 2, LEAST_BEYOND / (2 * size))
-    scores = np.clip(np.concatenate([cuts[:1], cuts]).astype(float), *cuts[np.maximum(ends - 1, 0)])
-    if not scores[0] < scores[-1]:
-        return unknown(len(cuts))
-    units = (scores - scores[0]) / (scores[-1] - scores[0])
+    levels = np.unique(scores[[ends[0], *inner, ends[1]]].astype(float))
+    if len(levels) < 2:
+        return unknown(len(scores) - 1)
+    ranges = list(itertools.combinations(levels, 2))
+    lines = [_Fit.of(_line(scores, *each), cells, size) for each in ranges]
+    gains = [
+        fit.likelihood - LEVEL * ((low > levels[0]) + (high < levels[-1]))
+        for fit, (low, high) in zip(lines, ranges, strict=True)
+    ]
+    whole = ranges.index((levels[0], levels[-1]))
+    fit, _ = max(
+        (_bent(lines[place], inner, cells, size, gains[place]) for place in {whole, int(np.argmax(gains))}),
+        key=lambda found: found[1],
+    )
+    return Trend(fit.tail(mass, slice(None, None, -1)), fit.tail(mass, slice(None)), fit.cells())
+
+
+def _line(scores: np.ndarray, low: float, high: float) -> np.ndarray:
+    """The basis of a line that is level below one score and above another."""
+    return np.column_stack([np.ones(len(scores)), (np.clip(scores, low, high) - low) / (high - low)])
+
+
+def _bent(
+    fit: "_Fit", inner: np.ndarray, cells: Sequence[np.ndarray], size: float, gain: float
+) -> tuple["_Fit", float]:
+    """A line with the bends that earn their place, and what its likelihood gains beyond their cost."""
+    basis, units = fit.basis, fit.basis[:, 1]
     knots = [float(units[place]) for place in inner if 0 < units[place] < 1]
-    basis = np.column_stack([np.ones_like(units), units])
-    fit = _Fit.of(basis, cells, size)
     while knots:
         tried = [_Fit.of(np.column_stack([basis, np.maximum(units - knot, 0)]), cells, size) for knot in knots]
         best = max(range(len(knots)), key=lambda place: tried[place].likelihood)
-        if tried[best].likelihood < fit.likelihood + BEND:
+        more = tried[best].likelihood - fit.likelihood - BEND
+        if more < 0:
             break
-        fit, basis = tried[best], tried[best].basis
+        fit, basis, gain = tried[best], tried[best].basis, gain + more
         del knots[best]
-    return Trend(fit.tail(mass, slice(None, None, -1)), fit.tail(mass, slice(None)))
+    return fit, gain
 
 
 def _places(ranks: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
@@ -102,6 +128,11 @@ class _Fit:
         margin = basis @ layer
         likelihood = -size * (cells[0] @ np.logaddexp(0, -margin) + cells[1] @ np.logaddexp(0, margin))
         return cls(basis, layer, np.linalg.pinv(curvature * size), float(likelihood))
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """The log-ratio in each cell and its standard deviation."""
+        variance = np.einsum("ij,jk,ik->i", self.basis, self.covariance, self.basis)
+        return self.basis @ self.layer, np.sqrt(np.maximum(variance, 0))
 
     def tail(self, mass: np.ndarray, order: slice) -> tuple[np.ndarray, np.ndarray]:
         """The log-ratio beyond each cut and its standard deviation, of cells summed up in this order."""

@@ -13,9 +13,10 @@ TURNS = 40  # of a score that adds up so many answers
 
 def fitted(one, two):
     """The trend of two sorted scores at every value that occurs in both."""
-    cuts = np.intersect1d(one, two)[1:]
+    scores = np.intersect1d(one, two)
+    cuts = scores[1:]
     above = [len(side) - np.searchsorted(side, cuts) for side in (one, two)]
-    return cuts, above, fit_trend(cuts, above, [len(one), len(two)])
+    return cuts, above, fit_trend(scores, above, [len(one), len(two)])
 
 
 def sums(seed, loss=0.02):
@@ -72,8 +73,8 @@ def test_scores_that_hardly_differ_have_no_trend():
 def test_datasets_that_are_apart_have_no_trend():
     generator = np.random.default_rng(0)
     one, two = (np.sort(generator.normal(center, 1, 2000).round(2)) for center in (0, 60))
-    cuts = np.unique(np.concatenate([one, two]))[1:]
-    trend = fit_trend(cuts, [len(side) - np.searchsorted(side, cuts) for side in (one, two)], [2000, 2000])
+    scores = np.unique(np.concatenate([one, two]))
+    trend = fit_trend(scores, [len(side) - np.searchsorted(side, scores[1:]) for side in (one, two)], [2000, 2000])
     for log_ratios, deviations in (trend.above, trend.below):
         assert (np.isfinite(log_ratios) & ~np.isnan(deviations)).all()
         assert np.isinf(deviations[np.abs(log_ratios) > 30]).all()
@@ -91,5 +92,5 @@ def test_a_rare_event_is_chosen_where_the_trend_promises_more(monkeypatch):
         return abs(np.log(p / q)) - 1.28 * np.sqrt((1 / p + 1 / q) / 10**6)
 
     with_trend = bound()
-    monkeypatch.setattr(events, "fit_trend", lambda cuts, above, sizes: events.unknown(len(cuts)))
+    monkeypatch.setattr(events, "fit_trend", lambda scores, above, sizes: events.unknown(len(scores) - 1))
     assert with_trend > 1.1 * bound()

@@ -137,7 +137,7 @@ def test_a_promise_rests_on_fresh_samples():
 def test_the_samples_of_a_pair_are_split_without_a_rest():
     for size in (10, 8_333, 78_906, 966_666, 1_262_500, 2_900_000, 31_000_000):
         split, fresh = pair_search._split(size, 10**8, 10)
-        assert split.training + split.selection + 2 * split.refining + fresh == size
+        assert split.training + split.selection + split.refining + fresh == size
         assert min(split.selection, fresh) >= size // 4
         split, fresh = pair_search._split(size, 10**8, 1)
         assert fresh == 0

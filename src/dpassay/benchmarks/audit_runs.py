@@ -12,8 +12,7 @@ from dpassay.core.privacy import PrivacyClaim
 
 if TYPE_CHECKING:
     from dpassay.auditors.audit import Audit
-    from dpassay.auditors.events import Event
-    from dpassay.auditors.fixed_sample import Counts
+    from dpassay.auditors.events import Tested
 
 CONFIDENCES = (0.9, 0.99)
 NO_SEED = -1
@@ -45,21 +44,21 @@ class Task:
 
 def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Runs one audit: bounds at both confidences, the event and its counts, seconds with compilation."""
-    from dpassay.auditors.fixed_sample import epsilon_lower
-
     start = time.perf_counter()
     entry = row(task.name)
     if task.pair is None:
-        pair, event, counts, samples = _searched(entry, task.total, task.seed, progress)
+        pair, item, samples = _searched(entry, task.total, task.seed, progress)
     else:
         pair = entry.pairs[task.pair]
         audit = audited(entry, pair, task.total, task.seed)
-        event, counts, samples = audit.tested[0].event, audit.tested[0].counts, audit.samples
+        item, samples = audit.tested[0], audit.samples
+    counts = item.counts
     return {
-        "bounds": [epsilon_lower(counts, failure_probability=1 - confidence) for confidence in CONFIDENCES],
-        "scorer": event.scorer.name,
-        "event": event.description,
+        "bounds": [item.epsilon_lower(1 - confidence) for confidence in CONFIDENCES],
+        "scorer": item.event.scorer.name,
+        "event": item.event.description,
         "counts": [counts.successes1, counts.trials1, counts.successes2, counts.trials2],
+        "guesses": None if item.guesses is None else [list(level) for level in item.guesses.levels],
         "datasets": [str(pair.dataset1), str(pair.dataset2)],
         "samples": samples,
         "seconds": time.perf_counter() - start,
@@ -68,14 +67,15 @@ def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> 
 
 def _searched(
     entry: Row, total: int, seed: int, progress: Callable[[str], None]
-) -> tuple[Pair, "Event", "Counts", dict[str, int]]:
+) -> tuple[Pair, "Tested", dict[str, int]]:
     """Searches for a pair and an event and tests that one event with the samples that are left."""
-    from dpassay.auditors.one_shot import count_event
+    from dpassay.auditors.one_shot import count
 
     budget = int(total * SEARCH_SHARE)
     found = search_pair(entry, budget, (total - budget) // 2, _claim(entry), 1 - CONFIDENCES[0], seed, progress)
-    counts = count_event(found.sampler, found.event, (total - found.spent) // 2)
-    return found.pair, found.event, counts, {"test": counts.trials1, "pair search": found.spent // 2}
+    num_test = (total - found.spent) // 2
+    item = count(found.sampler, found.event, num_test, found.rule)
+    return found.pair, item, {"test": num_test, "pair search": found.spent // 2}
 
 
 def audited(entry: Row, pair: Pair, total: int, seed: int) -> "Audit":

@@ -15,6 +15,7 @@ from dpassay.core.privacy import PrivacyClaim
 
 if TYPE_CHECKING:
     from dpassay.auditors.events import Event
+    from dpassay.auditors.guesses import Rule
     from dpassay.auditors.sampling import Sampler
 
 SEARCH_SHARE = 0.5  # of the budget of samples: the pair matters as much as the event, and candidates are many
@@ -61,12 +62,14 @@ class Found:
     Attributes:
         pair: the datasets.
         event: the most telling one, chosen on the search's own samples of the pair.
+        rule: of guesses, which tells more, if there is one.
         sampler: of the pair; its test samples are untouched.
         spent: samples of all pairs, both sides.
     """
 
     pair: Pair
     event: "Event"
+    rule: "Rule | None"
     sampler: "Sampler"
     spent: int
 
@@ -103,7 +106,7 @@ def search_pair(
         promises = {}
         for index in left:
             sampler = Sampler(entry.mechanism, *candidates[index].arrays(), seed=seed, run=index)
-            events, _, _ = choose_events(
+            chosen = choose_events(
                 sampler,
                 claim,
                 split,
@@ -113,12 +116,16 @@ def search_pair(
                 seed=seed,
             )
             promises[index] = (
-                _promise(sampler, events, fresh, num_test, failure_probability) if fresh else events[0].predicted
+                _promise(sampler, chosen.events, fresh, num_test, failure_probability)
+                if fresh
+                else chosen.events[0].predicted
             )
             drawn[index] = np.maximum(drawn[index], [sampler.drawn[phase] for phase in ("training", "selection")])
         left.sort(key=lambda index: -promises[index])
         progress(f"{entry.name}: {promises[left[0]]:.3g} promised by the best of {number} pairs")
-    return Found(candidates[left[0]], events[0], sampler, int(drawn.sum()))  # of the last round's only pair
+    return Found(
+        candidates[left[0]], chosen.events[0], chosen.rule, sampler, int(drawn.sum())
+    )  # of the last round's only pair
 
 
 def _promise(
@@ -153,9 +160,9 @@ def _split(size: int, num_test: int, num_pairs: int) -> tuple[Plan, int]:
     refining = min(size // (8 if num_pairs > 1 else 5), LARGEST_REFINING)
     refining = refining if refining >= LEAST_REFINING else 0
     training = min(size // 4, LARGEST_TRAINING if num_pairs <= FEW else LARGEST_QUICK_TRAINING)
-    rest = size - training - 2 * refining
+    rest = size - training - refining
     fresh = rest // 2 if num_pairs > 1 else 0
-    return Plan(training, rest - fresh, num_test + 2 * refining, refining), fresh
+    return Plan(training, rest - fresh, num_test + refining, refining), fresh
 
 
 def _candidates(entry: Row) -> Sequence[Pair]:

@@ -6,7 +6,8 @@ Inputs (numbers are integers or exact strings such as "1/2" or "0.25"; there are
     "claim": {"kind": "dp", "epsilon", "delta"}, {"kind": "gaussian", "mu"}, {"kind": "zcdp", "rho"},
         {"kind": "renyi", "order", "epsilon"} or {"kind": "profile", "points": [[epsilon, delta], ...]}
     "failure_probability": of this audit, its share of a suite's or a ledger's already taken
-    fixed:   "events": [{"weight", "log_slope", "offset", "counts": [x, n, y, m], "description"?, "direction"?}]
+    fixed:   "events": [{"weight", "log_slope", "offset", "counts": [x, n, y, m], "description"?, "direction"?}],
+        or in place of the counts, with an offset of 0, "guesses": [[weight of a guess, right, wrong], ...]
     anytime: "epochs": [[{"weight", "log_slope", "offset", "strategies", "looks", "description"?, "direction"?}]], where
         a look is [x, n, y, m, q0, bet of strategy 1, bet of strategy 2, ...]
 x of n outputs under the dataset of the event's direction were in the event, and y of m under the other one.
@@ -16,8 +17,10 @@ failure probability, and of strategies, sum to at most 1. Anytime: log E of ever
 `dpassay.auditors.betting`, in Arb; products over looks and epochs, weighted means over strategies and events; refuted
 when the mean reaches 1 / failure_probability. Fixed: refuted when the p-value of one event is at most its share: by two
 Clopper-Pearson bounds when these suffice, else by the test of `dpassay.auditors.fixed_sample` on coarser cells, every
-tail an incomplete beta function in Arb. Proofs: docs/theorems/black-box-audits.md. That samples were fresh and
-independent, and events and bets fixed before them, no file can show: the certificate is about the arithmetic.
+tail an incomplete beta function in Arb. Guesses of which dataset a fair coin chose: refuted when weights of right ones
+sum to as much with at most the share's probability if each is right with e^log_slope / (1 + e^log_slope). Proofs:
+docs/theorems/black-box-audits.md. That samples were fresh and independent, events, guesses and bets fixed before them,
+and coins fair, no file can show: the certificate is about the arithmetic.
 """
 
 import itertools
@@ -26,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_poly, ctx, fmpq
 
 from dpassay.replay import Rejected
 from dpassay.replay.implied import read_claim
@@ -37,6 +40,8 @@ _TAIL = 25
 _FINENESS = ((0.2, 5), (0.08, 8), (0.03, 14))  # width of blocks in standard deviations, number of cells
 _DEPTH = 4
 _LOOKS = 2000
+_HEAVIEST, _MOST_GUESSES = 100, 10**12
+_STEPS, _REACH = 200, 12  # as in `dpassay.auditors.guesses`
 _SUMMED = 200_000  # terms that are summed one by one
 
 
@@ -150,12 +155,14 @@ def _capital(event: Mapping[str, Any], log_slope: fmpq, offset: fmpq) -> Any:
 
 
 def _fixed(events: Sequence[Any], failure: fmpq, claim: Mapping[str, Any]) -> dict[str, Any]:
-    nulls = [_null(event, claim, ("counts",)) for event in events]
+    nulls = [_null(event, claim, ("guesses" if "guesses" in event else "counts",)) for event in events]
     _at_most_one([weight for weight, _, _ in nulls], "weights of the events")
     decided = []
     for event, (weight, log_slope, offset) in zip(events, nulls, strict=True):
-        counts = _counted(event["counts"])
-        decided.append(_decided(counts, log_slope, offset, weight * failure))
+        if "guesses" in event:
+            decided.append(_guessed(event["guesses"], log_slope, offset, weight * failure))
+        else:
+            decided.append(_decided(_counted(event["counts"]), log_slope, offset, weight * failure))
     refuting = [index for index, method in enumerate(decided) if method]
     method = decided[refuting[0]] if refuting else "no p-value is certainly small enough"
     return {
@@ -178,6 +185,43 @@ def _decided(counts: tuple[int, int, int, int], log_slope: fmpq, offset: fmpq, s
             if _Test(counts, log_slope, offset, share, step).refutes(cells):
                 return "the exact test"
     return ""
+
+
+def _guessed(levels: Sequence[Any], log_slope: fmpq, offset: fmpq, share: fmpq) -> str:
+    """How guesses refute the null at the share of the failure probability; "" when they do not.
+
+    Weights are added on a grid, rounded up, with the laws of the right guesses as polynomials.
+    """
+    if offset != 0:
+        raise Rejected("guesses judge a null without an offset")
+    read = [
+        [integer(value, "a guess's weight or number", at_least=at) for value, at in zip(level, (1, 0, 0), strict=True)]
+        for level in levels
+    ]
+    if not read or any(level[0] > _HEAVIEST or sum(level[1:]) > _MOST_GUESSES for level in read):
+        raise Rejected(f"guesses need weights of at most {_HEAVIEST} and numbers of at most {_MOST_GUESSES}")
+    if len({weight for weight, _, _ in read}) != len(read):
+        raise Rejected("every weight of guesses is listed once")
+    least = sum(weight * right for weight, right, _ in read)
+    with ctx.workprec(_TAIL_BITS):
+        slope = arb(log_slope).exp()
+        right = slope / (1 + slope)
+        chance = float(right.mid())
+        spread = math.sqrt(sum(weight**2 * (one + two) for weight, one, two in read) * chance * (1 - chance))
+        step = max(1, int(spread / _STEPS))
+        law, first, beyond = arb_poly([1]), 0, arb(0)
+        for weight, one, two in read:
+            total = one + two
+            reach = _REACH * math.sqrt(total * chance * (1 - chance)) + _REACH**2
+            low, high = max(0, int(total * chance - reach)), min(total, math.ceil(total * chance + reach))
+            places = range(-(-weight * low // step), -(-weight * high // step) + 1)
+            below = _distribution(total, right, [min(place * step // weight, high) for place in places])
+            law *= arb_poly([below[0], *(after - before for before, after in itertools.pairwise(below))])
+            first += places[0]
+            beyond += 1 - below[-1]
+        start = max(0, -(-least // step) - first)
+        tail = sum(law.coeffs()[start:], beyond)
+        return "guesses" if tail <= arb(share) else ""
 
 
 def _bounds(counts: tuple[int, int, int, int], share: fmpq) -> tuple[float, float] | None:
