@@ -20,7 +20,7 @@ _BATCH = 1 << 16  # largest chunk of a batched sampler
 _FIRST = 256  # first large one; a chunk is at most _FACTOR times the largest before it
 _FACTOR = 16
 _SLOW = 1.0  # seconds of one call, from which on chunks shrink to stay below the limit
-_REPEATED, PROOF, COINS = 3, 4, 5  # the streams of calls made twice and of coins, behind those of the phases
+_REPEATED, PROOF = 3, 4  # the streams of calls made twice, behind those of the phases
 _REPEATS = 2  # calls made twice to see whether the generator decides
 
 

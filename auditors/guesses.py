@@ -11,6 +11,7 @@ evidence of both adds up. Guesses that may be withheld are from Steinke, Nasr an
 records of one run. Theorem: docs/theorems/black-box-audits.md.
 """
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,11 +79,18 @@ class Rule:
         cuts: of its scores, float32 values, increasing, shape (k,).
         weights: of guesses between neighboring cuts, integers, shape (k + 1,): above 0 for dataset 1, below 0 for
             dataset 2, and 0 where nothing is guessed. The first is of scores below all cuts.
+        seed: of its coins: a hash of the samples that chose the rule. The audit's own seed, which is the same for most
+            users, would let the coins of all mechanisms fall alike, and lean to one dataset always.
     """
 
     scorer: Scorer
     cuts: tuple[float, ...]
     weights: tuple[int, ...]
+    seed: int
+
+    def coins(self, n: int) -> int:
+        """How many of n samples fair coins give to dataset 1, the others to dataset 2."""
+        return int(np.random.default_rng(self.seed).binomial(n, 0.5))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -208,4 +216,5 @@ def choose_rule(
     best //= np.gcd.reduce(best)
     jumps = np.flatnonzero(np.diff(best))
     ends = tuple(short(below[place], cuts[place]) for place in jumps)
-    return Rule(event.scorer, ends, (int(best[0]), *(int(best[place + 1]) for place in jumps))), promise
+    seed = int.from_bytes(hashlib.sha256(b"".join(np.asarray(side).tobytes() for side in scores)).digest())
+    return Rule(event.scorer, ends, (int(best[0]), *(int(best[place + 1]) for place in jumps)), seed), promise

@@ -166,7 +166,7 @@ def count(sampler: Sampler, event: Event, num_test: int, rule: Rule | None = Non
 
     With a rule a fair coin chooses the dataset of every sample, so that their numbers differ a little.
     """
-    first = num_test if rule is None else sampler.coins(2 * num_test)
+    first = num_test if rule is None else rule.coins(2 * num_test)
     sizes, events = (first, 2 * num_test - first), (event, *(() if rule is None else rule.events))
     counted = [np.asarray(sampler.counts(side, "test", size, events)) for side, size in enumerate(sizes)]
     likelier, other = likelier_first(events[:1], [side[:1] for side in counted])

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dpassay.auditors.batches import alike, head, joined, size_of, taken
-from dpassay.auditors.calling import COINS, Caller, key_words
+from dpassay.auditors.calling import Caller, key_words
 from dpassay.auditors.independence import COLUMNS, KEPT, dependence
 from dpassay.auditors.outputs import Encoder, Representation, fit_encoder, plain
 from dpassay.auditors.rare_events import Census, Region
@@ -302,10 +302,6 @@ class Sampler:
             return self._count(side, phase, n, events)
         reading = self._reading("counts", events, self._region)
         return np.sum([np.zeros(len(events), np.int64), *self._read(side, phase, n, reading)], axis=0)
-
-    def coins(self, n: int) -> int:
-        """How many of n samples a fair coin gives to dataset 1, the others to dataset 2; independent of all samples."""
-        return int(np.random.default_rng([self._seed, self._run, COINS]).binomial(n, 0.5))
 
     @property
     def _fitted(self) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpassay.auditors.audit import run_audit
+from dpassay.auditors.audit import Audit, run_audit
 from dpassay.auditors.events import Event
 from dpassay.auditors.fixed_sample import predicted_lower
 from dpassay.auditors.guesses import Guesses, Rule, choose_rule, levels_of, predicted, weighted_tail
@@ -70,7 +70,7 @@ def test_p_values_never_fall_with_epsilon_and_are_never_zero():
 # Output k under dataset 1 and 2; the log-ratios are at most 1, both ways, and 0.4 in the middle.
 LAW = np.array([[0.3, 0.2, 0.2, 0.3], [0.3, 0.2, 0.2, 0.3]]) * np.exp([[0.5, 0.2, -0.2, -0.5], [-0.5, -0.2, 0.2, 0.5]])
 LAW = LAW / LAW.sum(axis=1, keepdims=True)
-RULE = Rule(SCORER, (1.0, 2.0, 3.0), (2, 1, -1, -2))
+RULE = Rule(SCORER, (1.0, 2.0, 3.0), (2, 1, -1, -2), 0)
 
 
 def refuted(sizes_of, law, epsilon, level=0.1, runs=3000, samples=200, rule=RULE, seed=0):
@@ -90,7 +90,7 @@ def coin(generator, samples):
 
 def test_at_the_claim_a_refutation_is_as_rare_as_promised():
     law = np.array([[0.6, 0.4], [0.4, 0.6]])
-    rule = Rule(SCORER, (1.0,), (2, -1))  # both guesses are right as often as can be
+    rule = Rule(SCORER, (1.0,), (2, -1), 0)  # both guesses are right as often as can be
     share = refuted(coin, law, np.log(1.5), rule=rule)
     assert 0.06 < share < 0.1 + 3 * np.sqrt(0.09 / 3000)
     assert refuted(coin, law, np.log(1.5) - 0.3, rule=rule) > 0.5
@@ -100,7 +100,7 @@ def test_at_the_claim_a_refutation_is_as_rare_as_promised():
 
 def test_without_a_fair_coin_the_test_would_be_wrong():
     law = np.full((2, 2), 0.5)  # nothing to tell
-    rule = Rule(SCORER, (1.0,), (1, 0))
+    rule = Rule(SCORER, (1.0,), (1, 0), 0)
     assert refuted(coin, law, 0.0, rule=rule, runs=1000) < 0.13
     assert refuted(lambda generator, samples: int(0.6 * samples), law, 0.0, rule=rule, runs=1000) > 0.4
 
@@ -185,3 +185,26 @@ def test_an_audit_by_guesses_shows_more_and_can_be_checked(monkeypatch):
 def test_claims_with_a_delta_are_not_judged_by_guesses():
     for claim in (PrivacyClaim(1.0, 1e-3), PrivacyClaim.gaussian(1.0)):
         assert run_audit(noisy, 0.0, 1.0, claim=claim, num_samples=60_000).tested[0].guesses is None
+
+
+def test_coins_are_fair_and_fall_otherwise_for_every_mechanism():
+    shares = []
+    for number in range(300):
+        generator = np.random.default_rng([7, number])
+        scores = [generator.normal(center, size=600).astype(np.float32) for center in (0, 3)]
+        found = choose_rule(EVENT, scores, 10_000, 0.1)
+        assert found is not None
+        shares.append((found[0].coins(20_000) - 10_000) / np.sqrt(5000))
+    assert stats.kstest(shares, stats.norm.cdf).pvalue > 1e-3
+    first = [audit_of(scale).tested[0].counts.trials1 for scale in (1.0, 1.1, 1.2)]
+    assert len(set(first)) == 3  # with one seed
+    assert audit_of(1.0).tested[0].counts.trials1 == first[0]
+
+
+def audit_of(scale: float) -> Audit:
+    def noisy(rng, dataset):
+        return dataset + rng.normal(scale=scale)
+
+    found = run_audit(noisy, 0.0, 0.1, claim=PrivacyClaim(0.1), num_samples=100_000)
+    assert found.tested[0].guesses is not None
+    return found

@@ -13,6 +13,7 @@ from flint import fmpq
 
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.fixed_sample import Counts, certificate_inputs, epsilon_lower
+from dpassay.auditors.guesses import Guesses
 from dpassay.core.certificate import Certificate, checksum
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.replay import Rejected, check, replay
@@ -222,3 +223,70 @@ def test_bets_and_weights_out_of_range_are_rejected() -> None:
     ):
         with pytest.raises(Rejected):
             check("audit", changed(place, value))
+
+
+def guessed(*levels: Any, epsilon: str = "1/2", **changes: Any) -> dict[str, Any]:
+    event = {"weight": "1", "log_slope": epsilon, "offset": "0", "guesses": [list(level) for level in levels]}
+    return {**BASE, "mode": "fixed", "events": [event | changes]}
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [(1, 700, 300)],
+        [(1, 70, 30), (3, 25, 5), (5, 12, 1)],
+        [(1, 5_010_000, 4_990_000), (4, 505_000, 495_000)],
+        [(2, 10**7 + 10**5, 10**7), (7, 0, 0)],
+    ],
+)
+def test_guesses_agree_with_the_auditor(levels: Any) -> None:
+    bound = Guesses(tuple(levels)).epsilon_lower(0.01)
+    assert bound > 0
+    for epsilon, supports in ((bound * 1.01, "not refuted"), (bound * 0.99, "refuted")):
+        inputs = guessed(*levels, epsilon=str(Fraction(epsilon)))
+        inputs["claim"] = {"kind": "dp", "epsilon": str(Fraction(epsilon)), "delta": "0"}
+        assert check("audit", inputs)["supports"] == supports
+
+
+def test_changed_guesses_are_noticed(tmp_path: Path) -> None:
+    content = sealed(guessed((1, 70, 30), (3, 25, 5), (5, 12, 1)))
+    assert content["result"]["supports"] == "refuted"
+    assert "by guesses" in content["result"]["summary"]
+    assert replays(content, tmp_path)
+    levels = content["inputs"]["events"][0]["guesses"]
+    for level, place, value in ((0, 1, 30), (0, 2, 90), (1, 0, 2), (2, 2, 12)):
+        kept = levels[level][place]
+        levels[level][place] = value
+        if check("audit", content["inputs"]) != content["result"]:
+            assert not replays(content, tmp_path)
+        levels[level][place] = kept
+    fewer = guessed((1, 70, 60), (3, 25, 15), (5, 12, 6))
+    assert check("audit", fewer)["supports"] == "not refuted"
+    assert not replays({**content, "inputs": fewer}, tmp_path)
+    assert not replays({**content, "inputs": {**content["inputs"], "failure_probability": "1/100000000"}}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (guessed(), "guesses need"),
+        (guessed((0, 70, 30)), "integer >= 1"),
+        (guessed((1, 70, -30)), "integer >= 0"),
+        (guessed((1, 70.5, 30)), "integer"),
+        (guessed((1, True, 30)), "integer"),
+        (guessed((1, "many", 30)), "not a number"),
+        (guessed((1, 70)), "weight, right, wrong"),
+        (guessed((1, 70, 30, 5)), "weight, right, wrong"),
+        (guessed((1, 70, 30), (1, 70, 30)), "once"),
+        (guessed((101, 70, 30)), "at most 100"),
+        (guessed((1, 10**10, 1)), "at most 10000000000"),
+        (guessed((1, 700, 300), offset="1/10"), "without an offset"),
+        (guessed((1, 700, 300), counts=[500, 1000, 100, 1000]), "unknown fields"),
+        (guessed((1, 700, 300), epsilon="1/4"), "does not imply"),
+        ({**guessed((1, 700, 300)), "claim": {"kind": "gaussian", "mu": "1"}}, "does not imply"),
+        ({**guessed((1, 700, 300)), "claim": {"kind": "dp", "epsilon": "1", "delta": "1/10"}}, "does not imply"),
+    ],
+)
+def test_unusable_guesses_are_rejected(inputs: dict[str, Any], message: str) -> None:
+    with pytest.raises(Rejected, match=message):
+        check("audit", inputs)

@@ -40,7 +40,7 @@ _TAIL = 25
 _FINENESS = ((0.2, 5), (0.08, 8), (0.03, 14))  # width of blocks in standard deviations, number of cells
 _DEPTH = 4
 _LOOKS = 2000
-_HEAVIEST, _MOST_GUESSES = 100, 10**12
+_HEAVIEST, _MOST_GUESSES = 100, 10**10
 _STEPS, _REACH = 200, 12  # as in `dpassay.auditors.guesses`
 _SUMMED = 200_000  # terms that are summed one by one
 
@@ -194,6 +194,8 @@ def _guessed(levels: Sequence[Any], log_slope: fmpq, offset: fmpq, share: fmpq) 
     """
     if offset != 0:
         raise Rejected("guesses judge a null without an offset")
+    if any(len(level) != 3 for level in levels):
+        raise Rejected("guesses are listed as [weight, right, wrong]")
     read = [
         [integer(value, "a guess's weight or number", at_least=at) for value, at in zip(level, (1, 0, 0), strict=True)]
         for level in levels
@@ -211,7 +213,8 @@ def _guessed(levels: Sequence[Any], log_slope: fmpq, offset: fmpq, share: fmpq) 
         step = max(1, int(spread / _STEPS))
         law, first, beyond = arb_poly([1]), 0, arb(0)
         for weight, one, two in read:
-            total = one + two
+            if not (total := one + two):
+                continue
             reach = _REACH * math.sqrt(total * chance * (1 - chance)) + _REACH**2
             low, high = max(0, int(total * chance - reach)), min(total, math.ceil(total * chance + reach))
             places = range(-(-weight * low // step), -(-weight * high // step) + 1)

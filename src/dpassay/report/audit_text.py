@@ -111,7 +111,7 @@ def finding(audit: Audit) -> str:
 def seen(audit: Audit) -> list[tuple[str, str, str]]:
     """(label, event, counts) of what the verdict rests on, and of what is easier to picture where there is such."""
     event, simple = best_event(audit), audit.get("picture")
-    said = [] if event is None else [("event", event["description"], counted(event))]
+    said = [] if event is None else [("event", event["description"], counted(event) + guessed(event))]
     if simple is not None:
         said.append(("picture", simple["description"], f"{counted(simple)}, {NO_EVIDENCE}"))
     return said
@@ -232,6 +232,20 @@ def counted(event: Mapping[str, Any]) -> str:
         rate = f" ({number(count / samples, 3)})" if samples else ""
         parts.append(f"{number(count)} of {number(samples)} samples of dataset {side}{rate}")
     return " and ".join(parts)
+
+
+def guessed(event: Mapping[str, Any]) -> str:
+    """What guesses showed, to follow the event's counts; nothing where there were none."""
+    if not (levels := event.get("guesses")):
+        return ""
+    right, all_of_them = (sum(level[0] * sum(level[1:stop]) for level in levels) for stop in (2, 3))
+    weighed = ", by weight," if len(levels) > 1 else ""
+    guesses, share = number(sum(level[1] + level[2] for level in levels)), number(right / max(all_of_them, 1), 4)
+    allowed = number(1 / (1 + math.exp(-event["epsilon"])), 4)
+    return (
+        f"; decided by guessing from outputs which dataset a coin had chosen: {share} of {guesses} guesses{weighed} "
+        f"were right, at most {allowed} are allowed"
+    )
 
 
 def event_loss(event: Mapping[str, Any]) -> float:
