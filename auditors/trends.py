@@ -15,8 +15,8 @@ from scipy import special
 
 LEAST_BEYOND = 100  # samples of both datasets beyond which the trend stays level
 BEND = 10.0  # nats of likelihood that a bend has to gain
-LEVEL = 4.0  # nats that being level beyond some quantile has to gain
-STEPS = 30
+LEVEL = 4.0  # nats that being level beyond some quantiles has to gain
+STEPS, LINE_STEPS = 30, 6
 
 
 @dataclass(frozen=True)
@@ -54,23 +54,38 @@ def fit_trend(scores: np.ndarray, above: Sequence[np.ndarray], sizes: Sequence[i
     levels = np.unique(scores[[ends[0], *inner, ends[1]]].astype(float))
     if len(levels) < 2:
         return unknown(len(scores) - 1)
-    ranges = list(itertools.combinations(levels, 2))
-    lines = [_Fit.of(_line(scores, *each), cells, size) for each in ranges]
-    gains = [
-        fit.likelihood - LEVEL * ((low > levels[0]) + (high < levels[-1]))
-        for fit, (low, high) in zip(lines, ranges, strict=True)
-    ]
-    whole = ranges.index((levels[0], levels[-1]))
-    fit, _ = max(
-        (_bent(lines[place], inner, cells, size, gains[place]) for place in {whole, int(np.argmax(gains))}),
-        key=lambda found: found[1],
-    )
+    ranges = np.array(list(itertools.combinations(levels, 2)))
+    all_of_it = (ranges == levels[[0, -1]]).all(axis=1)
+    gains = size * _likelihoods(scores, ranges, cells) - np.where(all_of_it, 0.0, LEVEL)
+    found = []
+    for place in {int(np.argmax(all_of_it)), int(np.argmax(gains))}:
+        line = _Fit.of(_line(scores, *ranges[place]), cells, size)
+        found.append(_bent(line, inner, cells, size, float(gains[place])))
+    fit, _ = max(found, key=lambda each: each[1])
     return Trend(fit.tail(mass, slice(None, None, -1)), fit.tail(mass, slice(None)), fit.cells())
 
 
 def _line(scores: np.ndarray, low: float, high: float) -> np.ndarray:
     """The basis of a line that is level below one score and above another."""
     return np.column_stack([np.ones(len(scores)), (np.clip(scores, low, high) - low) / (high - low)])
+
+
+def _likelihoods(scores: np.ndarray, ranges: np.ndarray, cells: Sequence[np.ndarray]) -> np.ndarray:
+    """Of the best line for every range beyond which it is level, shape (ranges,), for one sample of each dataset."""
+    units = np.clip((scores - ranges[:, :1]) / np.diff(ranges, axis=1), 0, 1)
+    one, both = cells[0], cells[0] + cells[1]
+    start, slope = np.zeros((2, len(ranges), 1))
+    for _ in range(LINE_STEPS):
+        share = special.expit(start + slope * units)
+        weight, lack = both * share * (1 - share), one - both * share
+        a, b, c = weight.sum(axis=1), (weight * units).sum(axis=1), (weight * units**2).sum(axis=1)
+        d, e = lack.sum(axis=1), (lack * units).sum(axis=1)
+        determinant = np.maximum(a * c - b * b, 1e-300)
+        start = start + ((c * d - b * e) / determinant)[:, None]
+        slope = slope + ((a * e - b * d) / determinant)[:, None]
+    margin = start + slope * units
+    result: np.ndarray = -(one * np.logaddexp(0, -margin) + cells[1] * np.logaddexp(0, margin)).sum(axis=1)
+    return np.where(np.isfinite(result), result, -np.inf)
 
 
 def _bent(

@@ -189,7 +189,7 @@ def test_claims_with_a_delta_are_not_judged_by_guesses():
 
 def test_coins_are_fair_and_fall_otherwise_for_every_mechanism():
     shares = []
-    for number in range(300):
+    for number in range(100):
         generator = np.random.default_rng([7, number])
         scores = [generator.normal(center, size=600).astype(np.float32) for center in (0, 3)]
         found = choose_rule(EVENT, scores, 10_000, 0.1)
