@@ -147,7 +147,8 @@ def audit(
         epsilon: the claim, nats; or give `claim`. With neither, the claim that the mechanism states itself (`claim`).
         delta: the claim, a probability.
         failure_probability: of a false refutation.
-        num_samples: all draws per dataset, training included. Alone, one test with a fixed number of samples.
+        num_samples: all draws per dataset, training included. Alone, one test with a fixed number of samples; where
+            guesses decide, a fair coin chooses the dataset of each that tests, so that either has about half of them.
         time_limit: seconds. With it, or with a ledger, the test is anytime-valid and stops as soon as it can. With
             neither samples nor time, 10 seconds.
         representation: "values" judges the mechanism's values; "bits" also attacks their floating-point form.

@@ -213,7 +213,7 @@ def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):
     laplace, rappor = (dict(zip(table.columns, cells, strict=True)) for cells in table.rows)
     assert laplace["above it"] == "yes"
     assert laplace["above the bar"] == "no"
-    assert laplace["remark"] == "bar above the best possible"
+    assert laplace["remark"] == "bar above the best event"
     assert rappor["above the bar"] == "yes"
     assert rappor["exact"] == pytest.approx(0.4001, abs=1e-4)
     assert table.title.endswith("2 seeds; above the bar on 1 of 2 rows")

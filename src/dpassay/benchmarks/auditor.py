@@ -39,7 +39,7 @@ SEEDS = 10
 PARTS = ("million", "tenth", "pairs", "lyu", "searched", "full", "time", "curator")
 COLUMNS = (
     "mechanism", "pair", "samples", "median seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
-    "best possible", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
+    "best event", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
 )  # fmt: skip
 AGREE = 3  # audits whose median has to reach a bound before a number of samples is called enough for it
 QUICK_ROWS = ("Laplace", "ReportNoisyMax1", "SVT5")
@@ -151,9 +151,9 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
         if published.bar > law["epsilon"]:
             remarks.append("bar above the truth")
         elif published.bar > law["best"]:
-            remarks.append("bar above the best possible")
+            remarks.append("bar above the best event")
         if published.dp_sniper > law["best"]:
-            remarks.append("DP-Sniper's above the best possible")
+            remarks.append("DP-Sniper's above the best event")
     seconds = round(statistics.median(result["seconds"] for result in results), 1)
     learner = statistics.mode(result["scorer"] for result in results)
     bounds = [mean, spread, statistics.fmean(strict), law["best"]]
