@@ -507,7 +507,18 @@ def _event(item: "Tested") -> dict[str, Any]:
         "weight": item.weight,
         "log_e_value": item.log_e_value,
         "p_value": item.p_value,
-        "guesses": None if item.guesses is None else [list(level) for level in item.guesses.levels],
+        "guesses": None if item.guesses is None else _guesses(item),
+    }
+
+
+def _guesses(item: "Tested") -> dict[str, Any]:
+    assert item.guesses is not None
+    assert item.rule is not None
+    return {
+        "counts": [list(level) for level in item.guesses.levels],
+        "cuts": [float(cut) for cut in item.rule.cuts],
+        "weights": list(item.rule.weights),
+        "text": item.guesses.words(item.event.point[0]),
     }
 
 

@@ -31,7 +31,7 @@ from dpassay.auditors.trends import Trend, fit_trend, unknown
 from dpassay.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from dpassay.auditors.guesses import Guesses
+    from dpassay.auditors.guesses import Guesses, Rule
     from dpassay.auditors.outputs import Encoder
 
 CAUTION = 0.002  # by how unlikely a luck each event is doubted when events are compared, shared by the scorers
@@ -78,7 +78,7 @@ class Event:
 class Tested:
     """One event and how often it happened in fresh samples; in anytime-valid mode in those of its epoch.
 
-    Where there are guesses they are tested instead of the event, on the same samples, and the p-value is theirs.
+    Where there are guesses, by a rule, they are tested instead of the event on the same samples; the p-value is theirs.
     """
 
     pair: int
@@ -88,6 +88,7 @@ class Tested:
     log_e_value: float | None = None
     p_value: float | None = None
     guesses: "Guesses | None" = None
+    rule: "Rule | None" = None
 
     @property
     def by_dataset(self) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -89,8 +89,8 @@ def _violation(result: "Result", claim: PrivacyClaim, confidence: str, simple: "
         f"{claim} is violated: the {claim.parameter_name} is {bound} with confidence {confidence}. "
         f"The event {_happened(result.tested[0])}."
     )
-    if result.tested[0].guesses is not None:
-        words += f" {_guessed(result.tested[0], claim)}"
+    if (found := result.tested[0].guesses) is not None:
+        words += f" What decides: {found.words(result.tested[0].event.point[0])}."
     if simple is not None:
         words += f" In training samples, to picture it and no evidence, {_happened(simple)}."
     if result.ledger and result.ledger["runs"] > 1:
@@ -104,16 +104,6 @@ def _happened(item: "Tested") -> str:
     return (
         f'"{item.event.description}" happened in {_share(counts.successes1, counts.trials1)} runs on '
         f"dataset {one} and in {_share(counts.successes2, counts.trials2)} on dataset {two}"
-    )
-
-
-def _guessed(item: "Tested", claim: PrivacyClaim) -> str:
-    assert item.guesses is not None
-    weights = [weight for weight, *_ in item.guesses.levels]
-    by = f", weighed {weights[0]} to {weights[-1]} by what they tell" if len(weights) > 1 else ""
-    return (
-        f"The evidence is guesses, from outputs, of which dataset a fair coin chose: {item.guesses.share:.4g} of "
-        f"{item.guesses.number:,}{by}, were right, and {claim} allows {1 / (1 + math.exp(-item.event.point[0])):.4g}."
     )
 
 
@@ -141,8 +131,9 @@ def _method(result: "Result", claim: PrivacyClaim, failure_probability: float, n
         how = (
             f"one {'rule of guesses' if guessed else 'event'} for each pair, learned on "
             f"{result.samples['training']:,} and chosen on {result.samples['selection']:,} samples per dataset, was "
-            f"{'tried' if guessed else 'counted'} in {result.samples['test']:,} fresh ones; exact test, certified for "
-            f"every number of samples"
+            f"{'tried' if guessed else 'counted'} in {result.samples['test']:,} fresh ones"
+            f"{' on average, as a coin chose the dataset of each' if guessed else ''}; exact test, certified for every "
+            f"number of samples"
         )
     else:
         how = (
@@ -179,7 +170,7 @@ def _share(successes: int, trials: int) -> str:
 
 def _evidence(item: "Tested") -> str:
     if item.p_value is not None:
-        return f"{item.p_value:.3g}"
+        return f"{item.p_value:.3g}{'' if item.guesses is None else ', of guesses'}"
     return "" if item.log_e_value is None else f"{item.log_e_value:.2f}"
 
 
@@ -207,10 +198,12 @@ def _certificate(
         item = result.tested[0]
         epsilon, delta = item.event.point
         if item.guesses is not None:
-            event = guesses.certificate_inputs(item.guesses, epsilon)
+            record = guesses.certificate_inputs(item.guesses, epsilon)
+            record = {**_as_stated(record, None, claim), "description": item.rule.description if item.rule else ""}
         else:
-            event = fixed_sample.certificate_inputs(item.counts, epsilon, delta, failure_probability=result.share)
-        return {"kind": "audit", "inputs": {**inputs, "events": [_as_stated(event, item.event, claim)]}}
+            record = fixed_sample.certificate_inputs(item.counts, epsilon, delta, failure_probability=result.share)
+            record = _as_stated(record, item.event, claim)
+        return {"kind": "audit", "inputs": {**inputs, "events": [record]}}
     epochs = [
         [_as_stated(event, None, claim) for event in wager.process.certificate_inputs()]
         for wager in result.run.wagers  # type: ignore[union-attr]

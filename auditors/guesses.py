@@ -11,7 +11,6 @@ evidence of both adds up. Guesses that may be withheld are from Steinke, Nasr an
 records of one run. Theorem: docs/theorems/black-box-audits.md.
 """
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +27,9 @@ from dpassay.auditors.trends import fit_trend
 
 HEAVIEST = 5  # weight
 MISFIT = 0.1  # by which share of itself the trend may be wrong, a standard deviation
+SHAPE = 1.4  # over the root of the trend's evidence in nats: the same, of a trend whose shape few samples show
 DOUBT = 2.0  # standard deviations that are taken off what the trend tells
+EVIDENCE = 20.0  # nats that the samples must hold of a trend, for outputs to be weighed by it
 CAP = 0.9  # of the strongest outputs' log-ratio: weights of what is told beyond more would be of the trend's noise
 STARTS = 48  # bounds of epsilon for which a rule is tried
 STEPS = 200  # of the grid on which weights are added, in a standard deviation of their sum
@@ -57,11 +58,21 @@ class Guesses:
         got, most, _ = _sums(self.levels)
         return got / most if most else 0.0
 
+    def words(self, epsilon: float) -> str:
+        """How many were right, and how many an epsilon allows."""
+        what = "guesses" if len(self.levels) == 1 else "guesses, by the weight of what they tell,"
+        return (
+            f"{self.share:.4g} of {self.number:,} {what} of the dataset that a coin had chosen were right, and "
+            f"{special.expit(epsilon):.4g} are allowed"
+        )
+
     def p_value(self, epsilon: float) -> float:
-        """Certified p-value of epsilon-privacy on the two datasets, never falling with epsilon (nats)."""
+        """Certified p-value of epsilon-privacy on the two datasets; above 1e-30 it never falls with epsilon (nats)."""
         weights, totals = [level[0] for level in self.levels], [level[1] + level[2] for level in self.levels]
         least = sum(weight * right for weight, right, _ in self.levels)
-        tail = weighted_tail(weights, totals, least, float(special.expit(epsilon)))
+        # One grid for every epsilon: as fine as the right guesses ask for.
+        step = max(1, int(math.sqrt(_sums(self.levels)[2] * self.share * (1 - self.share)) / STEPS))
+        tail = weighted_tail(weights, totals, least, float(special.expit(epsilon)), step)
         return min(1.0, max(tail, SMALLEST) * (1 + SAFETY))
 
     def epsilon_lower(self, failure_probability: float) -> float:
@@ -79,14 +90,22 @@ class Rule:
         cuts: of its scores, float32 values, increasing, shape (k,).
         weights: of guesses between neighboring cuts, integers, shape (k + 1,): above 0 for dataset 1, below 0 for
             dataset 2, and 0 where nothing is guessed. The first is of scores below all cuts.
-        seed: of its coins: a hash of the samples that chose the rule. The audit's own seed, which is the same for most
-            users, would let the coins of all mechanisms fall alike, and lean to one dataset always.
+        seed: of its coins: a hash of the training samples. The audit's own seed, which is the same for most users,
+            would let the coins of all mechanisms fall alike, and lean to one dataset always.
     """
 
     scorer: Scorer
     cuts: tuple[float, ...]
     weights: tuple[int, ...]
     seed: int
+
+    @property
+    def description(self) -> str:
+        """What is guessed when, in words."""
+        return (
+            f"which dataset, guessed by the {self.scorer.name}: weights {', '.join(map(str, self.weights))} (dataset 1 "
+            f"above 0, dataset 2 below) between the scores {', '.join(f'{cut:g}' for cut in self.cuts)}"
+        )
 
     def coins(self, n: int) -> int:
         """How many of n samples fair coins give to dataset 1, the others to dataset 2."""
@@ -122,11 +141,13 @@ def certificate_inputs(guesses: Guesses, epsilon: float, *, weight: float = 1.0)
     return {"weight": str(Fraction(weight)), "log_slope": str(Fraction(epsilon)), "offset": "0", "guesses": levels}
 
 
-def weighted_tail(weights: Sequence[int], totals: Sequence[int], least: int, probability: float) -> float:
-    """Upper bound of P(sum of w Bin(N_w, probability) >= least), by convolution on a grid that rounds weights up."""
-    spread = math.sqrt(sum(w * w * total for w, total in zip(weights, totals, strict=True)))
-    spread *= math.sqrt(probability * (1 - probability))
-    step = max(1, int(spread / STEPS))
+def weighted_tail(
+    weights: Sequence[int], totals: Sequence[int], least: int, probability: float, step: int = 1
+) -> float:
+    """Upper bound of P(sum of w Bin(N_w, probability) >= least), by convolution on a grid that rounds weights up.
+
+    The grid's step costs about its half for every weight.
+    """
     law, first, beyond = np.ones(1), 0, 0.0
     for weight, total in zip(weights, totals, strict=True):
         reach = WINDOW * math.sqrt(total * probability * (1 - probability)) + WINDOW**2
@@ -171,7 +192,7 @@ def _predicted(got: float, most: float, squares: float, failure_probability: flo
 
 
 def choose_rule(
-    event: Event, scores: Sequence[np.ndarray], num_test: int, failure_probability: float
+    event: Event, scores: Sequence[np.ndarray], num_test: int, failure_probability: float, seed: int
 ) -> tuple[Rule, float] | None:
     """The rule along an event's order that promises most, and the bound, nats; None when the event promises as much.
 
@@ -184,12 +205,17 @@ def choose_rule(
         scores: by its scorer, of selection samples of either side, shape (n,) each.
         num_test: samples per dataset that the test will have.
         failure_probability: of the test.
+        seed: of the rule's coins.
     """
     below, cuts, *above = cut_counts([np.asarray(side, np.float32) for side in scores])
     sizes = [len(side) for side in scores]
     if sum(sizes) < FEW or not len(cuts):
         return None
-    told, deviation = fit_trend(np.append(below[:1], cuts), above, sizes).cells
+    trend = fit_trend(np.append(below[:1], cuts), above, sizes)
+    if trend.evidence < EVIDENCE:
+        return None
+    told, deviation = trend.cells
+    misfit = math.hypot(MISFIT, SHAPE / math.sqrt(trend.evidence))
     told = np.sign(told) * np.maximum(np.abs(told) - DOUBT * deviation, 0)
     counted = [-np.diff([size, *counts, 0]) * (num_test / size) for counts, size in zip(above, sizes, strict=True)]
     expected = [(counted[0] + counted[1]) * special.expit(sign * told) for sign in (1, -1)]
@@ -198,7 +224,7 @@ def choose_rule(
         """The sums of the test's guesses, of which the first is between what is expected and what was counted."""
         got, most, squares = _sums(levels_of(weights, expected))
         seen, *_ = _sums(levels_of(weights, counted))
-        wrong, luck = (MISFIT * (got - most / 2)) ** 2, squares / 4 * num_test / min(sizes)
+        wrong, luck = (misfit * (got - most / 2)) ** 2, squares / 4 * num_test / min(sizes)
         return (seen * wrong + got * luck) / max(wrong + luck, 1e-300), most, squares
 
     inside = np.append(below[:1], cuts) >= np.float32(event.cut)
@@ -216,5 +242,4 @@ def choose_rule(
     best //= np.gcd.reduce(best)
     jumps = np.flatnonzero(np.diff(best))
     ends = tuple(short(below[place], cuts[place]) for place in jumps)
-    seed = int.from_bytes(hashlib.sha256(b"".join(np.asarray(side).tobytes() for side in scores)).digest())
     return Rule(event.scorer, ends, (int(best[0]), *(int(best[place + 1]) for place in jumps)), seed), promise

@@ -5,6 +5,7 @@ no correction for the search; several pairs of datasets split the failure probab
 DP-Sniper (Bichsel et al. 2021), without its cap on what can be reported.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -172,7 +173,7 @@ def count(sampler: Sampler, event: Event, num_test: int, rule: Rule | None = Non
     likelier, other = likelier_first(events[:1], [side[:1] for side in counted])
     one, two = sizes if event.direction == 0 else sizes[::-1]
     guesses = None if rule is None else Guesses(rule.levels([side[1:] for side in counted], sizes))
-    return Tested(0, event, Counts(int(likelier[0]), one, int(other[0]), two), 1.0, guesses=guesses)
+    return Tested(0, event, Counts(int(likelier[0]), one, int(other[0]), two), 1.0, guesses=guesses, rule=rule)
 
 
 def _rare(
@@ -245,7 +246,14 @@ def choose_events(
     rule = None
     if split.selection and num_events == 1 and claim.kind == "dp" and not claim.delta:
         place = next(index for index, scorer in enumerate(scorers) if scorer is events[0].scorer)
-        found = choose_rule(events[0], [side[:, place] for side in scores], split.test, failure_probability)
+        digest = hashlib.sha256(b"".join(encoded.tobytes() for _, encoded in first)).digest()
+        found = choose_rule(
+            events[0],
+            [side[:, place] for side in scores],
+            split.test,
+            failure_probability,
+            seed=int.from_bytes(digest),
+        )
         if found is not None:
             rule, events = found[0], (replace(events[0], predicted=found[1]),)
     sampler.census = None

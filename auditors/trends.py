@@ -27,17 +27,19 @@ class Trend:
         above: of the scores at or above the cut, (log-ratios, deviations), shape (k,) each.
         below: of the scores below it.
         cells: the same between neighboring cuts, those below the first and above the last included, shape (k + 1,).
+        evidence: that there is a trend at all, nats of likelihood beyond what it cost.
     """
 
     above: tuple[np.ndarray, np.ndarray]
     below: tuple[np.ndarray, np.ndarray]
     cells: tuple[np.ndarray, np.ndarray]
+    evidence: float
 
 
 def unknown(size: int) -> Trend:
     """The trend that says nothing about `size` cuts."""
     nothing = np.zeros(size), np.full(size, np.inf)
-    return Trend(nothing, nothing, (np.zeros(size + 1), np.full(size + 1, np.inf)))
+    return Trend(nothing, nothing, (np.zeros(size + 1), np.full(size + 1, np.inf)), 0.0)
 
 
 def fit_trend(scores: np.ndarray, above: Sequence[np.ndarray], sizes: Sequence[int]) -> Trend:
@@ -61,8 +63,13 @@ def fit_trend(scores: np.ndarray, above: Sequence[np.ndarray], sizes: Sequence[i
     for place in {int(np.argmax(all_of_it)), int(np.argmax(gains))}:
         line = _Fit.of(_line(scores, *ranges[place]), cells, size)
         found.append(_bent(line, inner, cells, size, float(gains[place])))
-    fit, _ = max(found, key=lambda each: each[1])
-    return Trend(fit.tail(mass, slice(None, None, -1)), fit.tail(mass, slice(None)), fit.cells())
+    fit, gain = max(found, key=lambda each: each[1])
+    return Trend(
+        fit.tail(mass, slice(None, None, -1)),
+        fit.tail(mass, slice(None)),
+        fit.cells(),
+        gain + 2 * size * float(np.log(2)),
+    )
 
 
 def _line(scores: np.ndarray, low: float, high: float) -> np.ndarray:

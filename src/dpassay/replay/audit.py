@@ -40,7 +40,7 @@ _TAIL = 25
 _FINENESS = ((0.2, 5), (0.08, 8), (0.03, 14))  # width of blocks in standard deviations, number of cells
 _DEPTH = 4
 _LOOKS = 2000
-_HEAVIEST, _MOST_GUESSES = 100, 10**10
+_HEAVIEST, _MOST_GUESSES = 10, 10**9
 _STEPS, _REACH = 200, 12  # as in `dpassay.auditors.guesses`
 _SUMMED = 200_000  # terms that are summed one by one
 
@@ -205,12 +205,14 @@ def _guessed(levels: Sequence[Any], log_slope: fmpq, offset: fmpq, share: fmpq) 
     if len({weight for weight, _, _ in read}) != len(read):
         raise Rejected("every weight of guesses is listed once")
     least = sum(weight * right for weight, right, _ in read)
-    with ctx.workprec(_TAIL_BITS):
+    most = sum(weight * (one + two) for weight, one, two in read)
+    rate = least / most if most else 0.0
+    squares = sum(weight**2 * (one + two) for weight, one, two in read)
+    step = max(1, int(math.sqrt(squares * rate * (1 - rate)) / _STEPS))
+    with ctx.workprec(_TAIL_BITS + math.ceil(-math.log2(max(float(fraction(share)), 1e-300)))):
         slope = arb(log_slope).exp()
         right = slope / (1 + slope)
         chance = float(right.mid())
-        spread = math.sqrt(sum(weight**2 * (one + two) for weight, one, two in read) * chance * (1 - chance))
-        step = max(1, int(spread / _STEPS))
         law, first, beyond = arb_poly([1]), 0, arb(0)
         for weight, one, two in read:
             if not (total := one + two):

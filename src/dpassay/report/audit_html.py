@@ -97,7 +97,8 @@ def _event_table(audit: Mapping[str, Any]) -> dict[str, Any]:
             row.append(f"({audit_text.number(event['epsilon'])}, {audit_text.number(event['delta'])})")
         row += [event["pair"] + 1] * pairs + [f"{event['weight']:.3g}"] * betting
         value = event["log_e_value"] if betting else event["p_value"]
-        row.append("" if value is None else audit_text.number(value, 3))
+        by = " (guesses)" if event.get("guesses") else ""
+        row.append("" if value is None else audit_text.number(value, 3) + by)
         rows.append(row)
     return {"title": "Events, counted in samples that had no part in choosing them", "columns": columns, "rows": rows}
 

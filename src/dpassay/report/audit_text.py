@@ -61,10 +61,11 @@ def drawn(audit: Audit) -> str:
     samples = audit["samples"]
     if audit["mode"] == "same-stream":
         return f"{samples['total']:,} random streams, each met by both datasets"
+    average = " on average" if any(event.get("guesses") for event in audit["events"]) else ""
     looks = f"; the evidence was looked at {audit['looks']:,} times" if audit["looks"] > 1 else ""
     return (
         f"{samples['total']:,} of each dataset: {samples['training']:,} to learn events, {samples['selection']:,} to "
-        f"choose among them, {samples['test']:,} to test them{looks}"
+        f"choose among them, {samples['test']:,}{average} to test them{looks}"
     )
 
 
@@ -236,16 +237,8 @@ def counted(event: Mapping[str, Any]) -> str:
 
 def guessed(event: Mapping[str, Any]) -> str:
     """What guesses showed, to follow the event's counts; nothing where there were none."""
-    if not (levels := event.get("guesses")):
-        return ""
-    right, all_of_them = (sum(level[0] * sum(level[1:stop]) for level in levels) for stop in (2, 3))
-    weighed = ", by weight," if len(levels) > 1 else ""
-    guesses, share = number(sum(level[1] + level[2] for level in levels)), number(right / max(all_of_them, 1), 4)
-    allowed = number(1 / (1 + math.exp(-event["epsilon"])), 4)
-    return (
-        f"; decided by guessing from outputs which dataset a coin had chosen: {share} of {guesses} guesses{weighed} "
-        f"were right, at most {allowed} are allowed"
-    )
+    guesses = event.get("guesses")
+    return "" if guesses is None else f"; what decides: {guesses['text']}"
 
 
 def event_loss(event: Mapping[str, Any]) -> float:
