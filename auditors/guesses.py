@@ -33,6 +33,7 @@ EVIDENCE = 20.0  # nats that the samples must hold of a trend, for outputs to be
 CAP = 0.9  # of the strongest outputs' log-ratio: weights of what is told beyond more would be of the trend's noise
 STARTS = 48  # bounds of epsilon for which a rule is tried
 STEPS = 200  # of the grid on which weights are added, in a standard deviation of their sum
+APART = 16.0  # times the variance of a guess, by which the grid is no longer that of the share
 SMALLEST = 1e-300  # p-value that is told apart from 0
 WINDOW = 12.0  # standard deviations of a binomial, beyond which it is one atom
 
@@ -70,9 +71,10 @@ class Guesses:
         """Certified p-value of epsilon-privacy on the two datasets; above 1e-30 it never falls with epsilon (nats)."""
         weights, totals = [level[0] for level in self.levels], [level[1] + level[2] for level in self.levels]
         least = sum(weight * right for weight, right, _ in self.levels)
-        # One grid for every epsilon: as fine as the right guesses ask for.
-        step = max(1, int(math.sqrt(_sums(self.levels)[2] * self.share * (1 - self.share)) / STEPS))
-        tail = weighted_tail(weights, totals, least, float(special.expit(epsilon)), step)
+        # One grid for every epsilon, as fine as the share of right guesses asks for, but where the two are far apart.
+        chance, share = float(special.expit(epsilon)), self.share
+        variance = _sums(self.levels)[2] * max(share * (1 - share), chance * (1 - chance) / APART)
+        tail = weighted_tail(weights, totals, least, chance, max(1, int(math.sqrt(variance) / STEPS)))
         return min(1.0, max(tail, SMALLEST) * (1 + SAFETY))
 
     def epsilon_lower(self, failure_probability: float) -> float:

@@ -126,18 +126,22 @@ def run_one_shot(
     for index, (sampler, ((event,), split, _, rule)) in enumerate(zip(samplers, searched, strict=True)):
         progress(Step(f"testing on {split.test:,} fresh samples per dataset", done))
         item = replace(count(sampler, event, split.test, rule), pair=index, weight=1 / len(samplers))
-        epsilon, delta = event.point
-        if item.guesses is not None:
-            value = item.guesses.p_value(epsilon)
-        else:
-            value = p_value(item.counts, epsilon, delta, failure_probability=share)
-        tested.append(replace(item, p_value=value))
+        tested.append(replace(item, p_value=value_of(item, share)))
         lower.append(_parameter_lower(claim, item, share))
+        epsilon, delta = event.point
         extreme = Counts(split.test, split.test, 0, split.test)
         could = could or p_value(extreme, epsilon, delta, failure_probability=share) <= share
     pictured = tuple(found.pictured for found in searched)
     order = sorted(range(len(tested)), key=lambda index: tested[index].p_value or 0.0)
     return OneShotRun(tuple(tested[index] for index in order), tuple(lower[index] for index in order), could, pictured)
+
+
+def value_of(item: Tested, failure_probability: float) -> float:
+    """The p-value of a test at its event's point, the most powerful at this level."""
+    epsilon, delta = item.event.point
+    if item.guesses is not None:
+        return item.guesses.p_value(epsilon)
+    return p_value(item.counts, epsilon, delta, failure_probability=failure_probability)
 
 
 def _parameter_lower(claim: PrivacyClaim, item: Tested, share: float) -> float:

@@ -239,8 +239,10 @@ def test_with_delta_the_event_beats_the_one_for_delta_zero(generator):
     (event,), _, _ = search(gaussian, 1.0, generator=generator, points=((0.5, delta),))
     cuts = np.linspace(-3, 4, 701)
     oracle = max(bound(p, q, delta) for p, q in zip(stats.norm.sf(cuts - 1), stats.norm.sf(cuts), strict=True))
-    cut = event.cut if event.direction == 1 else 1 - event.cut
-    assert bound(stats.norm.sf(cut - 1), stats.norm.sf(cut), delta) > 0.97 * oracle
+    grid = np.linspace(-8, 9, 170_001)
+    inside = np.asarray(event.contains(grid[:, None].astype(np.float32)))
+    shares = [float(np.sum(stats.norm.pdf(grid[inside] - center)) * 1e-4) for center in (0, 1)]
+    assert bound(shares[event.direction], shares[1 - event.direction], delta) > 0.97 * oracle
     assert event.point == (0.5, delta)
 
 

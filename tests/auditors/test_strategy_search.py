@@ -155,7 +155,7 @@ def test_the_database_remembers():
             result = found(crowd, ADD, st.lists(st.integers(0, 100), max_size=9), remember=True, seed=seed)
             assert result.witness is not None
             tried.append(result.tried)
-        assert tried[0] > tried[1] == 1
+        assert tried[0] > 2 >= tried[1]  # the pair that is remembered comes first; its first test may be unlucky
         # What does not violate any longer is forgotten.
         assert (
             found(count, ADD, st.lists(st.integers(0, 100), max_size=9), remember=True, time_limit=2.0).witness is None

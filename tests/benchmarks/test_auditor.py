@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from dpassay import benchmarks
+from dpassay.auditors.one_shot import Chosen
 from dpassay.auditors.sampling import Sampler
 from dpassay.benchmarks import auditor, pair_search
 from dpassay.benchmarks.audit_runs import NO_SEED, Task, audit_once
@@ -93,7 +94,7 @@ def test_every_round_judges_more_samples_of_fewer_pairs(few_pairs, monkeypatch):
     def choose(sampler, claim, split, num_events, **_):
         assert split.test == 100_000
         sizes.append(split.training + split.selection)
-        return num_events * (SimpleNamespace(predicted=0.6),), split, []
+        return Chosen(num_events * (SimpleNamespace(predicted=0.6),), split, [])
 
     def promise(sampler, events, size, *_):
         sizes[-1] += size

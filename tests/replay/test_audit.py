@@ -248,6 +248,13 @@ def test_guesses_agree_with_the_auditor(levels: Any) -> None:
         assert check("audit", inputs)["supports"] == supports
 
 
+def test_guesses_refute_at_any_failure_probability() -> None:
+    assert Guesses(((1, 700, 100),)).p_value(0.5) < 1e-30
+    for exponent in (10, 20, 30):
+        tiny = guessed((1, 700, 100)) | {"failure_probability": str(Fraction(1, 10**exponent))}
+        assert check("audit", tiny)["supports"] == "refuted"
+
+
 def test_changed_guesses_are_noticed(tmp_path: Path) -> None:
     content = sealed(guessed((1, 70, 30), (3, 25, 5), (5, 12, 1)))
     assert content["result"]["supports"] == "refuted"

@@ -150,10 +150,8 @@ def _many_tests() -> AbstractContextManager[Any]:
 def _p_values_only() -> AbstractContextManager[Any]:
     """Bounds that say no more than whether the claim is refuted: twenty tests take their time."""
 
-    def lower(claim: Any, event: Any, counts: Any, share: float) -> float:
-        epsilon, delta = event.point
-        refuted = one_shot.p_value(counts, epsilon, delta, failure_probability=share) <= share
-        return float(claim.parameter) + 1.0 if refuted else 0.0
+    def lower(claim: Any, item: Any, share: float) -> float:
+        return float(claim.parameter) + 1.0 if one_shot.value_of(item, share) <= share else 0.0
 
     return mock.patch.object(one_shot, "_parameter_lower", lower)
 

@@ -41,7 +41,7 @@ _FINENESS = ((0.2, 5), (0.08, 8), (0.03, 14))  # width of blocks in standard dev
 _DEPTH = 4
 _LOOKS = 2000
 _HEAVIEST, _MOST_GUESSES = 10, 10**9
-_STEPS, _REACH = 200, 12  # as in `dpassay.auditors.guesses`
+_STEPS, _APART, _REACH = 200, 16, 12  # as in `dpassay.auditors.guesses`
 _SUMMED = 200_000  # terms that are summed one by one
 
 
@@ -208,25 +208,48 @@ def _guessed(levels: Sequence[Any], log_slope: fmpq, offset: fmpq, share: fmpq) 
     most = sum(weight * (one + two) for weight, one, two in read)
     rate = least / most if most else 0.0
     squares = sum(weight**2 * (one + two) for weight, one, two in read)
-    step = max(1, int(math.sqrt(squares * rate * (1 - rate)) / _STEPS))
     with ctx.workprec(_TAIL_BITS + math.ceil(-math.log2(max(float(fraction(share)), 1e-300)))):
-        slope = arb(log_slope).exp()
-        right = slope / (1 + slope)
-        chance = float(right.mid())
+        odds = arb(log_slope).exp()
+        chance = float((odds / (1 + odds)).mid())
+        variance = squares * max(rate * (1 - rate), chance * (1 - chance) / _APART)
+        step = max(1, int(math.sqrt(variance) / _STEPS))
         law, first, beyond = arb_poly([1]), 0, arb(0)
         for weight, one, two in read:
             if not (total := one + two):
                 continue
             reach = _REACH * math.sqrt(total * chance * (1 - chance)) + _REACH**2
             low, high = max(0, int(total * chance - reach)), min(total, math.ceil(total * chance + reach))
-            places = range(-(-weight * low // step), -(-weight * high // step) + 1)
-            below = _distribution(total, right, [min(place * step // weight, high) for place in places])
-            law *= arb_poly([below[0], *(after - before for before, after in itertools.pairwise(below))])
-            first += places[0]
-            beyond += 1 - below[-1]
-        start = max(0, -(-least // step) - first)
-        tail = sum(law.coeffs()[start:], beyond)
+            found = _terms(total, odds, low, high)
+            if found is None:
+                return ""
+            below, terms, above = found
+            start = -(-weight * low // step)
+            sums = [arb(0)] * (-(-weight * high // step) - start + 1)
+            sums[0] += below
+            for outcome, term in enumerate(terms, low):
+                sums[-(-weight * outcome // step) - start] += term
+            law *= arb_poly(sums)
+            first += start
+            beyond += above
+        tail = sum(law.coeffs()[max(0, -(-least // step) - first) :], beyond)
         return "guesses" if tail <= arb(share) else ""
+
+
+def _terms(trials: int, odds: Any, low: int, high: int) -> tuple[Any, list[Any], Any] | None:
+    """P(X < low) from above, P(X = low), ..., P(X = high) and P(X > high) from above, X ~ Bin(trials, odds/(1 + odds)).
+
+    Beyond either end the terms fall at least geometrically; None where that is not certain.
+    """
+    whole, own, others = (arb(count + 1).lgamma() for count in (trials, low, trials - low))
+    term = (whole - own - others + low * odds.log() - trials * (1 + odds).log()).exp()
+    terms = [term]
+    for outcome in range(low, high):
+        term = term * odds * (trials - outcome) / (outcome + 1)
+        terms.append(term)
+    down, up = low / (odds * (trials - low + 1)), odds * (trials - high) / (high + 1)
+    if not (down < 1 and up < 1):
+        return None
+    return terms[0] * down / (1 - down), terms, terms[-1] * up / (1 - up)
 
 
 def _bounds(counts: tuple[int, int, int, int], share: fmpq) -> tuple[float, float] | None:
