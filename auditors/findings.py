@@ -197,9 +197,8 @@ def _certificate(
     if result.mode == "fixed":
         item = result.tested[0]
         epsilon, delta = item.event.point
-        if item.guesses is not None:
-            record = guesses.certificate_inputs(item.guesses, epsilon)
-            record = {**_as_stated(record, None, claim), "description": item.rule.description if item.rule else ""}
+        if item.guesses is not None and item.rule is not None:
+            record = _as_stated(guesses.certificate_inputs(item.guesses, item.rule, epsilon), None, claim)
         else:
             record = fixed_sample.certificate_inputs(item.counts, epsilon, delta, failure_probability=result.share)
             record = _as_stated(record, item.event, claim)

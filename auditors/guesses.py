@@ -61,9 +61,9 @@ class Guesses:
 
     def words(self, epsilon: float) -> str:
         """How many were right, and how many an epsilon allows."""
-        what = "guesses" if len(self.levels) == 1 else "guesses, by the weight of what they tell,"
+        by = " by weight" if len(self.levels) > 1 else ""
         return (
-            f"{self.share:.4g} of {self.number:,} {what} of the dataset that a coin had chosen were right, and "
+            f"of {self.number:,} guesses which dataset a coin had chosen {self.share:.4g} were right{by}, and "
             f"{special.expit(epsilon):.4g} are allowed"
         )
 
@@ -134,13 +134,15 @@ def levels_of(weights: np.ndarray, cells: Sequence[np.ndarray]) -> tuple[Level, 
     return tuple(found)
 
 
-def certificate_inputs(guesses: Guesses, epsilon: float, *, weight: float = 1.0) -> dict[str, Any]:
-    """The guesses of a fixed-sample audit as `dpassay.replay.audit` reads them, against epsilon-privacy (nats).
-
-    The checker computes the share, `weight`, of the audit's failure probability that is this test's.
-    """
-    levels = [list(level) for level in guesses.levels]
-    return {"weight": str(Fraction(weight)), "log_slope": str(Fraction(epsilon)), "offset": "0", "guesses": levels}
+def certificate_inputs(guesses: Guesses, rule: Rule, epsilon: float) -> dict[str, Any]:
+    """The only test of a fixed-sample audit as `dpassay.replay.audit` reads it, against epsilon-privacy (nats)."""
+    return {
+        "weight": "1",
+        "log_slope": str(Fraction(epsilon)),
+        "offset": "0",
+        "guesses": [list(level) for level in guesses.levels],
+        "description": rule.description,
+    }
 
 
 def weighted_tail(

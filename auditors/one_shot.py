@@ -1,8 +1,8 @@
-"""The fixed-sample procedure: learn on one part of the samples, choose on a second, test one event on the rest.
+"""The fixed-sample procedure: learn on one part of the samples, choose on a second, test on the rest.
 
-One event in one direction at one point of the claim is fixed before the test samples are drawn, so the exact test needs
-no correction for the search; several pairs of datasets split the failure probability evenly. The scheme is that of
-DP-Sniper (Bichsel et al. 2021), without its cap on what can be reported.
+One event in one direction at one point of the claim, or one rule of guesses, is fixed before the test samples are
+drawn, so the exact test needs no correction for the search; several pairs of datasets split the failure probability
+evenly. The scheme is that of DP-Sniper (Bichsel et al. 2021), without its cap on what can be reported.
 """
 
 import hashlib

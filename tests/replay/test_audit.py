@@ -260,6 +260,7 @@ def test_changed_guesses_are_noticed(tmp_path: Path) -> None:
     assert content["result"]["supports"] == "refuted"
     assert "by guesses" in content["result"]["summary"]
     assert replays(content, tmp_path)
+    assert not replays({**content, "claim": "PP-L2"}, tmp_path)
     levels = content["inputs"]["events"][0]["guesses"]
     for level, place, value in ((0, 1, 30), (0, 2, 90), (1, 0, 2), (2, 2, 12)):
         kept = levels[level][place]

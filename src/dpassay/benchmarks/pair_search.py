@@ -123,9 +123,8 @@ def search_pair(
             drawn[index] = np.maximum(drawn[index], [sampler.drawn[phase] for phase in ("training", "selection")])
         left.sort(key=lambda index: -promises[index])
         progress(f"{entry.name}: {promises[left[0]]:.3g} promised by the best of {number} pairs")
-    return Found(
-        candidates[left[0]], chosen.events[0], chosen.rule, sampler, int(drawn.sum())
-    )  # of the last round's only pair
+    # Of the last round's only pair.
+    return Found(candidates[left[0]], chosen.events[0], chosen.rule, sampler, int(drawn.sum()))
 
 
 def _promise(
