@@ -52,6 +52,18 @@ def test_the_tail_of_many_guesses_is_a_little_more_than_it_is():
         assert share - 4 * np.sqrt(share / 400_000) < tail < 1.03 * share + 4 * np.sqrt(share / 400_000)
 
 
+@pytest.mark.parametrize("step", [2, 3, 7, 20])
+def test_a_grid_adds_to_the_tail_and_little(step):
+    weights, totals = [1, 3, 5], [100_000, 40_000, 60_000]
+    mean = sum(weight * total for weight, total in zip(weights, totals, strict=True)) * 0.6
+    spread = np.sqrt(sum(weight**2 * total for weight, total in zip(weights, totals, strict=True)) * 0.24)
+    for deviations in (-1.0, 0.0, 1.3, 3.0):
+        least = int(mean + deviations * spread)
+        exact = weighted_tail(weights, totals, least, 0.6)
+        nearer = weighted_tail(weights, totals, least - 3 * step, 0.6)
+        assert exact < weighted_tail(weights, totals, least, 0.6, step) <= nearer * (1 + 1e-9)
+
+
 def test_one_weight_is_the_test_of_one_proportion():
     bound = Guesses(((1, 5600, 4400),)).epsilon_lower(0.1)
     assert bound == pytest.approx(special.logit(special.betaincinv(5600, 4401, 0.1)), rel=1e-3)

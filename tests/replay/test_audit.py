@@ -13,7 +13,7 @@ from flint import fmpq
 
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.fixed_sample import Counts, certificate_inputs, epsilon_lower
-from dpassay.auditors.guesses import Guesses
+from dpassay.auditors.guesses import Guesses, weighted_tail
 from dpassay.core.certificate import Certificate, checksum
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.replay import Rejected, check, replay
@@ -245,6 +245,18 @@ def test_guesses_agree_with_the_auditor(levels: Any) -> None:
     for epsilon, supports in ((bound * 1.01, "not refuted"), (bound * 0.99, "refuted")):
         inputs = guessed(*levels, epsilon=str(Fraction(epsilon)))
         inputs["claim"] = {"kind": "dp", "epsilon": str(Fraction(epsilon)), "delta": "0"}
+        assert check("audit", inputs)["supports"] == supports
+
+
+def test_guesses_are_added_on_a_grid_that_only_adds() -> None:
+    levels = ((1, 60_500, 39_500), (3, 24_100, 15_900), (5, 36_300, 23_700))
+    weights, totals = [level[0] for level in levels], [level[1] + level[2] for level in levels]
+    least = sum(weight * right for weight, right, _ in levels)
+    exact = weighted_tail(weights, totals, least, 1 / (1 + math.exp(-0.41)))
+    assert 1e-4 < exact < 0.2
+    for share, supports in ((exact * 0.9999, "not refuted"), (exact * 1.05, "refuted")):
+        inputs = guessed(*levels, epsilon="41/100") | {"failure_probability": str(Fraction(share))}
+        inputs["claim"] = {"kind": "dp", "epsilon": "41/100", "delta": "0"}
         assert check("audit", inputs)["supports"] == supports
 
 
