@@ -274,12 +274,12 @@ def test_changed_guesses_are_noticed(tmp_path: Path) -> None:
     assert replays(content, tmp_path)
     assert not replays({**content, "claim": "PP-L2"}, tmp_path)
     levels = content["inputs"]["events"][0]["guesses"]
-    for level, place, value in ((0, 1, 30), (0, 2, 90), (1, 0, 2), (2, 2, 12)):
-        kept = levels[level][place]
-        levels[level][place] = value
-        if check("audit", content["inputs"]) != content["result"]:
-            assert not replays(content, tmp_path)
-        levels[level][place] = kept
+    for level in levels:
+        level[1:] = level[:0:-1]  # right and wrong exchanged
+        assert check("audit", content["inputs"])["supports"] == "not refuted"
+        assert not replays(content, tmp_path)
+        level[1:] = level[:0:-1]
+    assert replays(content, tmp_path)
     fewer = guessed((1, 70, 60), (3, 25, 15), (5, 12, 6))
     assert check("audit", fewer)["supports"] == "not refuted"
     assert not replays({**content, "inputs": fewer}, tmp_path)
