@@ -2,15 +2,16 @@
 
 An event is "score >= cut" or "score < cut" with a direction, the dataset under which it should be likelier. Scorers are
 learned on training samples (`dpassay.auditors.learners`), cuts chosen on selection samples (a table of very few
-outcomes of several columns has both from all of them), and the counts that decide come from test samples which neither
-has seen: the search cannot cause a false refutation, whatever it finds. Every distinct score is a possible cut, ties
-stay together, and each cut is judged by the lower bound that the test would report if both probabilities were as
-unfavorable as luck may jointly explain, so that small lucky events do not win (the winner's curse).
+outcomes of several columns has both from all of them; a smooth additive model that was chosen learns from these, too),
+and the counts that decide come from test samples which neither has seen: the search cannot cause a false refutation,
+whatever it finds. Every distinct score is a possible cut, ties stay together, and each cut is judged by the lower bound
+that the test would report if both probabilities were as unfavorable as luck may jointly explain, so that small lucky
+events do not win (the winner's curse).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -127,7 +128,7 @@ def find_events(
     Takes feature vectors of both sides for `training`, and `scored`, which gives the scores of selection samples from a
     side (0 or 1) and the scorers; see `score`. All else is as in `learn` and `select`.
     """
-    scorers = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
+    scorers, _ = learn(training[0], training[1], encoder.names, encoder.discrete, seed=seed, effort=effort)
     return select(
         scorers,
         *(scored(side, scorers) for side in (0, 1)),
@@ -144,6 +145,18 @@ def score(features: Any, scorers: Sequence[Scorer]) -> np.ndarray:
     return np.stack([np.asarray(scorer(features)) for scorer in scorers], axis=1)
 
 
+class Learned(NamedTuple):
+    """What was learned from training samples.
+
+    Attributes:
+        scorers: at least one.
+        additive: the smooth model whose steps are among them, to be fitted once more to more samples; maybe none.
+    """
+
+    scorers: tuple[Scorer, ...]
+    additive: SmoothAdditive | None = None
+
+
 def learn(
     features1: Any,
     features2: Any,
@@ -153,7 +166,7 @@ def learn(
     seed: int = 0,
     effort: str = "normal",
     more: tuple[Callable[[int, int], np.ndarray], int] | None = None,
-) -> tuple[Scorer, ...]:
+) -> Learned:
     """Learns scorers from training samples.
 
     Args:
@@ -182,7 +195,7 @@ def learn(
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InvalidInput("features must be finite; encode NaN and infinities as columns of their own first")
     if effort == "small" or one.shape[1] == 1 or min(len(one), len(two)) <= SMALL:
-        return learn_scorers(one, two, discrete, seed=seed)
+        return Learned(learn_scorers(one, two, discrete, seed=seed))
     held = tuple(side[: min(len(side) // 5, HELD)] for side in (one, two))
     rest = tuple(side[len(part) :] for side, part in zip((one, two), held, strict=True))
     weights = None
@@ -197,16 +210,16 @@ def learn(
     promising = _promising(scorers, held[0], held[1], KEPT_OF_MANY if size else KEPT)
     stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
     if draw is None or weights is not None or not stacks:
-        return promising
+        return Learned(promising)
     additive = SmoothAdditive(*rest)
 
     def counted(side: int, number: int) -> np.ndarray:
         rows = draw(side, number)
-        additive.add(side, rows)
+        additive.add(side, rows[:, additive.columns])
         return rows
 
     refined = refine(stacks[-1], counted, size, discrete, seed=seed)
-    return (*promising, *refined, additive.scorer())
+    return Learned((*promising, *refined, additive.fit()), additive)
 
 
 def learn_few(

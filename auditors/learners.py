@@ -23,7 +23,18 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dpassay.auditors.scorers import Atoms, Column, Network, Refined, Scorer, Stack, Steps, columns_of, row_hashes
+from dpassay.auditors.scorers import (
+    Atoms,
+    Column,
+    Network,
+    Refined,
+    Scorer,
+    Stack,
+    Steps,
+    columns_of,
+    compiled,
+    row_hashes,
+)
 
 MAX_ATOMS = 100_000
 FEW_OUTCOMES = 20
@@ -369,11 +380,10 @@ def refine(
     Returns:
         A scorer for either end of which enough samples were found.
     """
-    score = jax.jit(lambda scorer, rows: scorer(rows))
     cuts: np.ndarray | None = None
     ends: tuple[tuple[list[np.ndarray], ...], ...] = (([], []), ([], []))
     for sides in _drawn(draw, num_samples):
-        scores = [np.asarray(score(base, jnp.asarray(rows))) for rows in sides]
+        scores = [np.asarray(compiled(base, rows)) for rows in sides]
         if cuts is None:
             cuts = np.quantile(np.concatenate(scores), [END, 1 - END], method="lower").astype(np.float32)
         for side, rows in enumerate(sides):
@@ -400,26 +410,46 @@ class SmoothAdditive:
     bins of all columns together is the logistic regression, and needs no more of the samples than how often two bins
     meet. The heights of neighboring bins are held to a line: tails too rare to be learned go on as what is next to them
     goes. So are those that three columns in a row have at one value: what a mechanism leaks at one place of a sequence
-    says what it leaks at the next. It reads the first MAX_COLUMNS columns that vary.
+    says what it leaks at the next. It reads the first MAX_COLUMNS columns that vary and that no other tells.
+
+    Attributes:
+        columns: that it reads, indices into those of the samples.
+        steps: the model of what was counted when it was last fitted.
     """
 
     def __init__(self, one: np.ndarray, two: np.ndarray) -> None:
-        """Sets the bins by training samples, shape (n, d) a side, and counts them."""
-        columns = [np.sort(np.concatenate([one[:, place], two[:, place]])) for place in range(one.shape[1])]
-        self._columns = [place for place, values in enumerate(columns) if values[0] < values[-1]][:MAX_COLUMNS]
-        self._edges = [_edges(columns[place]) for place in self._columns]
-        ends = np.cumsum([0, *(len(edges) + 1 for edges in self._edges)])
+        """Sets the bins by training samples, shape (n, d) a side, and counts them; nothing is fitted yet."""
+        self.columns: list[int] = []
+        self._edges: list[np.ndarray] = []
+        self._curves: list[_Curve] = []
+        ends, codes = [0], list[np.ndarray]()
+        for place in range(one.shape[1]):
+            values = np.concatenate([one[:, place], two[:, place]])
+            ordered = np.sort(values)
+            edges = _edges(ordered)
+            code = np.searchsorted(edges, values, side="right").astype(np.uint8)
+            if len(edges) == 0 or (len(edges) == 1 and any(_tells(other, code) for other in codes)):
+                continue
+            self.columns.append(place)
+            self._edges.append(edges)
+            self._curves.append(_Curve.of(ordered, edges, ends[-1]))
+            ends.append(ends[-1] + len(edges) + 1)
+            codes.append(code)
+            if len(codes) == MAX_COLUMNS:
+                break
         self._spans = [slice(*pair) for pair in itertools.pairwise(ends)]  # of each column's bins among all
-        pairs = zip(self._columns, self._edges, self._spans, strict=True)
-        self._curves = [_Curve.of(columns[place], edges, span.start) for place, edges, span in pairs]
         self._met, self._excess = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
-        self.add(0, one)
-        self.add(1, two)
+        for side, part in enumerate(([code[: len(one)] for code in codes], [code[len(one) :] for code in codes])):
+            self._count(side, part)
 
     def add(self, side: int, rows: np.ndarray) -> None:
-        """Counts further samples of a side, shape (n, d)."""
-        pairs = zip(self._columns, self._edges, strict=True)
-        codes = [np.searchsorted(edges, rows[:, place], side="right") for place, edges in pairs]
+        """Counts further samples of a side, of the columns that are read: shape (n, len(columns))."""
+        pairs = zip(rows.T, self._edges, strict=True)
+        self._count(side, [np.searchsorted(edges, values, side="right") for values, edges in pairs])
+
+    def _count(self, side: int, codes: Sequence[np.ndarray]) -> None:
+        """Counts samples of a side by the bins of every column, shape (n,) each."""
+        codes = [code.astype(np.intp) for code in codes]
         sizes = [span.stop - span.start for span in self._spans]
         for first, (one, span, size) in enumerate(zip(codes, self._spans, sizes, strict=True)):
             self._excess[span] += (0.5 - side) * np.bincount(one, minlength=size)
@@ -427,7 +457,7 @@ class SmoothAdditive:
                 met = np.bincount(one * width + two, minlength=size * width)
                 self._met[span, other] += met.reshape(size, width)
 
-    def scorer(self) -> Steps:
+    def fit(self) -> Steps:
         """The model of all that was counted, with the precisions that make the first bins likeliest, by climbing."""
         bends, links = self._bends(), self._links()
 
@@ -447,9 +477,10 @@ class SmoothAdditive:
             tried = [best, *(powers for powers in near if set(powers) <= POWERS)]
             best = max(tried, key=lambda powers: solved(powers, min(size, CLIMBED))[0])
         heights = solved(best, size)[1]
-        used = zip(self._columns, self._edges, self._spans, strict=True)
+        used = zip(self.columns, self._edges, self._spans, strict=True)
         tables = {place: (edges, heights[span]) for place, edges, span in used}
-        return Steps.build(tables, "smooth additive model", derived=False)
+        self.steps = Steps.build(tables, "smooth additive model", derived=False)
+        return self.steps
 
     def _bends(self) -> np.ndarray:
         """What sums up the squared bends of heights between neighboring bins, (bins, bins), those of all columns."""
@@ -468,6 +499,12 @@ class SmoothAdditive:
             bend, bins = np.concatenate(parts, axis=1), np.concatenate([before.bins, here.bins, after.bins])
             total[np.ix_(bins, bins)] += bend.T @ bend
         return total
+
+
+def _tells(codes: np.ndarray, flags: np.ndarray) -> bool:
+    """Whether no code, uint8 of shape (n,), is of samples with either flag, 0 or 1, as of a column that marks NaN."""
+    marked, rest = (np.bincount(codes[flags == flag], minlength=BINS) for flag in (1, 0))
+    return not np.any((marked > 0) & (rest > 0))
 
 
 def _likeliest(curvature: np.ndarray, slope: np.ndarray, prior: np.ndarray) -> tuple[float, np.ndarray]:
@@ -502,8 +539,14 @@ class _Curve:
 
 def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator[list[np.ndarray]]:
     """Samples of both sides, in parts that fit into memory."""
+    for size in parts_of(num_samples):
+        yield [draw(side, size) for side in (0, 1)]
+
+
+def parts_of(num_samples: int) -> Iterator[int]:
+    """Sizes of the parts in which so many samples fit into memory."""
     for start in range(0, num_samples, DRAWN_ROWS):
-        yield [draw(side, min(DRAWN_ROWS, num_samples - start)) for side in (0, 1)]
+        yield min(DRAWN_ROWS, num_samples - start)
 
 
 def _fit_both(binned: Binned, *, seed: int) -> tuple[Steps, Network]:

@@ -13,13 +13,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpassay.auditors.batches import head, joined, size_of
-from dpassay.auditors.events import PICTURED, Event, Tested, learn, learn_few, likelier_first, promised, score, select
+from dpassay.auditors.events import (
+    PICTURED,
+    Event,
+    Tested,
+    learn,
+    learn_few,
+    likelier_first,
+    promised,
+    score,
+    select,
+    short,
+)
 from dpassay.auditors.fixed_sample import Counts, delta_lower, p_value
 from dpassay.auditors.guesses import Guesses, Rule, choose_rule
+from dpassay.auditors.learners import SmoothAdditive, parts_of
 from dpassay.auditors.outputs import Encoder
 from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Census, Region, but_rare, suggest, untold
 from dpassay.auditors.sampling import Sampler
-from dpassay.auditors.scorers import Column, Scorer
+from dpassay.auditors.scorers import Column, Scorer, compiled
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.progress import Say, Step, silent
 
@@ -237,7 +249,7 @@ def choose_events(
         for side, (_, encoded) in enumerate(first)
     ]
 
-    scorers, scores, split = _orders(sampler, claim, split, training, effort, seed, progress, done)
+    scorers, scores, split, additive = _orders(sampler, claim, split, training, effort, seed, progress, done)
     events = select(
         scorers,
         *scores,
@@ -260,6 +272,8 @@ def choose_events(
         )
         if found is not None:
             rule, events = found[0], (replace(events[0], predicted=found[1]),)
+    if additive is not None and any(event.scorer is additive.steps for event in events):
+        events, rule = _refitted(additive, events, rule, training, sampler.encoder.names)
     sampler.census = None
     if census is not None:
         rare = _rare(sampler, census, first, claim, split.test, failure_probability)
@@ -279,8 +293,12 @@ def _orders(
     seed: int,
     progress: Say,
     done: Callable[[], float] | None,
-) -> tuple[tuple[Scorer, ...], Sequence[np.ndarray], Plan]:
-    """Orders of outputs; the scores of either side's samples that choose among their events; the plan that is left."""
+) -> tuple[tuple[Scorer, ...], Sequence[np.ndarray], Plan, SmoothAdditive | None]:
+    """Orders of outputs; the scores of either side's samples that choose among their events; the plan that is left.
+
+    The smooth additive model, if there is one, has counted the samples that choose, but its order knows nothing of them
+    before it is fitted once more.
+    """
     encoder = sampler.encoder
 
     def say(text: str) -> None:
@@ -299,8 +317,8 @@ def _orders(
     if split.selection and whole:
         table = learn_few(training, encoder.discrete, choosing, split.selection)
         if table is not None:
-            return *table, split
-    scorers = learn(
+            return *table, split, None
+    scorers, additive = learn(
         learned[0],
         learned[1],
         encoder.names,
@@ -312,7 +330,7 @@ def _orders(
     if sampler.drawn["training"][0] > split.training:
         split = split.refined()
     if not split.selection:
-        return scorers, [score(side, scorers) for side in training], split
+        return scorers, [score(side, scorers) for side in training], split, None
     if not whole:
         inner = tails.low, tails.high
         apart = suggest(encoder, training, [len(side) for side in training], inner, claim.own_nulls)
@@ -321,6 +339,47 @@ def _orders(
 
     def scored(side: int) -> np.ndarray:
         say(f"scoring {split.selection:,} samples of dataset {side + 1} by {len(scorers)} orders of outputs")
-        return sampler.scores(side, "selection", split.selection, scorers)
+        if additive is None:
+            return sampler.scores(side, "selection", split.selection, scorers)
+        parts = []
+        for size in parts_of(split.selection):
+            rows = sampler.scores(side, "selection", size, (*scorers, *read))
+            additive.add(side, rows[:, len(scorers) :])
+            parts.append(rows[:, : len(scorers)].copy())
+        return np.concatenate(parts)
 
-    return scorers, [scored(side) for side in (0, 1)], split
+    read = [] if additive is None else [Column(np.int32(column)) for column in additive.columns]
+    return scorers, [scored(side) for side in (0, 1)], split, additive
+
+
+def _refitted(
+    additive: SmoothAdditive,
+    events: Sequence[Event],
+    rule: Rule | None,
+    training: Sequence[np.ndarray],
+    names: Sequence[str],
+) -> tuple[tuple[Event, ...], Rule | None]:
+    """Chosen events and a rule, of a smooth additive model's order, in its order by all samples that it has counted.
+
+    What was chosen stays what it was, as a share of the samples: cuts move to where the new scores have as many
+    training samples, (n, columns) of either side, below them. What the events promise is what they promised before.
+    """
+    old = additive.steps
+    orders = old, additive.fit()
+    before, after = (np.sort(np.concatenate([compiled(order, rows) for rows in training])) for order in orders)
+
+    def moved(cut: float) -> float:
+        here = after[min(int(np.searchsorted(before, np.float32(cut))), len(after) - 1)]
+        lower = int(np.searchsorted(after, here))
+        return short(after[lower - 1] if lower else -np.inf, here)
+
+    found = []
+    for event in events:
+        if event.scorer is old:
+            cut = moved(event.cut)
+            words = additive.steps.describe(cut, event.above, tuple(names))
+            event = replace(event, scorer=additive.steps, cut=cut, description=words)
+        found.append(event)
+    if rule is not None and rule.scorer is old:
+        rule = replace(rule, scorer=additive.steps, cuts=tuple(map(moved, rule.cuts)))
+    return tuple(found), rule

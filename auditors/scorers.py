@@ -40,6 +40,12 @@ class Scorer(Protocol):
         """The event `score >= cut` (`above`) or `score < cut` in words; `names` are those of the d columns."""
 
 
+@jax.jit
+def compiled(scorer: Scorer, features: Any) -> Any:
+    """The scores by one program for all scorers of a shape, which for very many samples is much faster."""
+    return scorer(features)
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """The value of one column, as it is.

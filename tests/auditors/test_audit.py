@@ -1,5 +1,6 @@
 """The whole pipeline: any sampler in, a verdict out, with the promised error rate."""
 
+import dataclasses
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ import pytest
 from scipy import stats
 
 import dpassay as dp
-from dpassay.auditors import anytime, betting, events, learners, one_shot, sampling
+from dpassay.auditors import anytime, betting, events, guesses, learners, one_shot, sampling, scorers
 from dpassay.auditors.audit import _samplers, limit_of, run_audit
 from dpassay.core.progress import share_of
 from dpassay.replay import check
@@ -402,6 +403,68 @@ def test_samples_are_those_of_the_pair_that_is_reported(monkeypatch):
     pairs.clear()
     first = run_audit(LAPLACE, 0.0, 1.0, more_pairs=[(0.0, 0.5)], claim=claim, num_samples=240_000)
     assert first.samples == {"training": 24_000, "selection": 40_000, "test": 176_000, "total": 240_000}
+
+
+def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatch):
+    """A smooth additive model is fitted once more; what was chosen keeps its share of the outputs."""
+    learned, models = [], []
+
+    def learns(one, two, *_, **__):
+        models.append(learners.SmoothAdditive(one, two))
+        learned.append(models[0].fit())
+        return events.Learned((learned[0],), models[0])
+
+    added = []
+    add = learners.SmoothAdditive.add
+
+    def adds(self, side, rows):
+        added.append((side, *rows.shape))
+        add(self, side, rows)
+
+    monkeypatch.setattr(one_shot, "learn", learns)
+    monkeypatch.setattr(learners.SmoothAdditive, "add", adds)
+    monkeypatch.setattr(learners, "DRAWN_ROWS", 8_000)
+    shift = np.array([0.3, -0.2, 0.1, 0.0])
+    mechanism = dp.from_callable(lambda rng, on, size: rng.laplace(on * shift, size=(size, 4)), batched=True)
+    found = run_audit(mechanism, 1.0, 0.0, claim=dp.PrivacyClaim(0.3), num_samples=60_000)
+    assert added == [(0, 8_000, 4), (0, 2_000, 4), (1, 8_000, 4), (1, 2_000, 4)]
+    event, rule = found.tested[0].event, found.tested[0].rule
+    assert event.scorer is models[0].steps is not learned[0]
+    assert f"{event.cut:.4g}" in event.description
+    assert event.predicted > 0.1  # from scores, not from what was read beside them
+    assert rule is None or (rule.scorer is event.scorer and list(rule.cuts) == sorted(rule.cuts))
+    rows = np.random.default_rng(0).laplace(np.multiply.outer([1, 0], shift)[:, None], size=(2, 100_000, 4))
+    rows = rows.reshape(-1, 4).astype(np.float32)
+    told = (np.abs(rows) - np.abs(rows - shift)).sum(axis=1)
+    before, after = (np.corrcoef(told, order(rows))[0, 1] for order in (learned[0], event.scorer))
+    assert after > before > 0.9
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_refitted_cuts_keep_their_share_of_the_samples(above):
+    generator = np.random.default_rng(3)
+    sides = [generator.normal(shift, size=(20_000, 3)).astype(np.float32) for shift in (0.1, 0.0)]
+    additive = learners.SmoothAdditive(*sides)
+    old, other = additive.fit(), scorers.Column(np.int32(0))
+    low, cut, beyond = (float(np.quantile(old(sides[1]), share)) for share in (0.0, 0.99, 1.0))
+    event = events.Event(old, cut, above, 0, (0.5, 0.0), "", 0.7)
+    rule = guesses.Rule(old, (low - 1, cut, beyond + 9), (0, 1, 2, 3), 5)
+    for side in (0, 1):
+        additive.add(side, generator.normal((1 - side) * np.array([0.1, 0.5, 0.0]), size=(80_000, 3)))
+    apart = events.Event(other, 1.0, True, 0, (0.5, 0.0), "first", 0.6)
+    (moved, kept), followed = one_shot._refitted(additive, (event, apart), rule, sides, ("a", "b", "c"))
+    assert kept is apart
+    assert (moved.scorer, moved.above, moved.predicted) == (additive.steps, above, 0.7)
+    before, after, unmoved = (
+        np.mean([each.contains(side) for side in sides])
+        for each in (event, moved, dataclasses.replace(event, scorer=additive.steps))
+    )
+    assert after == pytest.approx(before, abs=1e-4)
+    assert abs(unmoved - before) > 1e-3
+    assert followed is not None
+    assert (followed.scorer, followed.weights, followed.seed) == (additive.steps, rule.weights, 5)
+    assert followed.cuts[1] == moved.cut
+    assert list(followed.cuts) == sorted(followed.cuts)
 
 
 def short_run(mechanism, folder) -> dp.Audit:

@@ -70,7 +70,7 @@ def search(mechanism, epsilon, *, generator, size=10_000, discrete=False, points
     draws = [[mechanism(generator, side, count, epsilon) for side in (0, 1)] for count in (size, fresh, fresh)]
     columns = draws[0][0].shape[1]
     names = tuple(f"output[{index}]" for index in range(columns)) if columns > 1 else ("output",)
-    scorers = learn(draws[0][0], draws[0][1], names, (discrete,) * columns, effort=effort)
+    scorers, _ = learn(draws[0][0], draws[0][1], names, (discrete,) * columns, effort=effort)
     scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in draws[1]]
     events = select(
         scorers,
@@ -150,11 +150,11 @@ def test_more_scorers_go_on_where_more_samples_can_be_drawn(generator, monkeypat
     monkeypatch.setattr(events_module, "refine", lambda *_, **__: ())
     one, two = sides = [sparse_vector(generator, side, 10_000, 1.0) for side in (0, 1)]
     names, discrete = ("a", "b", "c", "d"), (False,) * 4
-    assert len(learn(one, two, names, discrete)) == 6
-    more = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))
+    assert len(learn(one, two, names, discrete).scorers) == 6
+    more, _ = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))
     assert len(more) > 6
     assert more[-1].name == "smooth additive model"
-    none = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 0))
+    none, _ = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 0))
     assert (len(none), none[-1].name) == (7, "smooth additive model")
 
 
@@ -212,7 +212,7 @@ def test_outputs_of_few_values_are_learned_from_the_counts_of_all_samples(genera
     for module in (learners, events_module):
         monkeypatch.setattr(module, "FEW_OUTCOMES", 4)
     monkeypatch.setattr(learners, "DRAWN_ROWS", 30_000)
-    scorers = learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
+    scorers, _ = learn(bits(1, 10_000), bits(0, 10_000), tuple("abc"), (True,) * 3, more=(more, 100_000))
     assert sorted(drawn) == [(side, size) for side in (0, 1) for size in (10_000, 30_000, 30_000, 30_000)]
     table = next(scorer for scorer in scorers if scorer.name == "outcomes")
     ones, zeros = table(np.array([[1, 0, 0], [0, 0, 0]], np.float32))
@@ -263,7 +263,7 @@ def test_equal_laws_promise_nothing(generator):
 
 def test_small_effort_gives_18_directed_events_of_9_cuts(generator):
     sides = [laplace(generator, side, 32, 1.0) for side in (0, 1)]
-    scorers = learn(sides[0], sides[1], ("output",), (False,), effort="small")
+    scorers, _ = learn(sides[0], sides[1], ("output",), (False,), effort="small")
     scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in sides]
     events = select(
         scorers,
@@ -284,7 +284,7 @@ def test_small_effort_gives_18_directed_events_of_9_cuts(generator):
 
 def test_small_effort_with_two_outcomes_has_both_directions(generator):
     sides = [response(generator, side, 32, 0.1) for side in (0, 1)]
-    scorers = learn(sides[0], sides[1], ("output",), (True,), effort="small")
+    scorers, _ = learn(sides[0], sides[1], ("output",), (True,), effort="small")
     scores = [np.stack([scorer(side) for scorer in scorers], axis=1) for side in sides]
     events = select(scorers, scores[0], scores[1], points=POINT, num_test=100, failure_probability=0.01, num_events=18)
     assert {event.direction for event in events} == {0, 1}

@@ -339,9 +339,9 @@ def test_a_smooth_model_counts_what_two_columns_say_once_and_follows_a_tail(gene
     one, two = stopped(generator, 600_000, 0.15), stopped(generator, 600_000, 0.0)
     model = SmoothAdditive(one[:20_000], two[:20_000])
     for start in range(20_000, min(len(one), len(two)), 40_000):
-        model.add(0, one[start : start + 40_000])
-        model.add(1, two[start : start + 40_000])
-    smooth = model.scorer()
+        for side, samples in enumerate((one, two)):
+            model.add(side, samples[start : start + 40_000, model.columns])
+    smooth = model.fit()
     rows = np.array([[0, 0, 9], [1, 1, 0], [1, 1, -1.5], [1, 1, -2.5]], np.float32)
     assert np.diff(smooth(rows)) == pytest.approx([0.03, 0.075, 0.15], abs=0.03)
     product = fit_product(Binned(one, two, [True, True, False], derived=False), range(3), name="product")
@@ -362,15 +362,31 @@ def test_a_smooth_model_learns_of_a_place_from_those_beside_it(generator, monkey
     rows[1, 2] = -1.5
     linked, alone = SmoothAdditive(one, two), SmoothAdditive(one, two)
     monkeypatch.setattr(alone, "_links", lambda: np.zeros_like(alone._met))
-    errors = [abs(float(np.diff(model.scorer()(rows))[0]) - 0.15) for model in (linked, alone)]
+    errors = [abs(float(np.diff(model.fit()(rows))[0]) - 0.15) for model in (linked, alone)]
     assert errors[0] < 0.05 < errors[1]
+
+
+def test_a_smooth_model_reads_no_column_that_marks_what_another_holds(generator):
+    """As the encoder gives numbers that may be missing: each with a column that says so."""
+    sides = []
+    for shift in (0.1, 0.0):
+        rows = generator.laplace(shift, size=(50_000, 4)).astype(np.float32)
+        rows[:, 1] = generator.random(len(rows)) < 0.3 + shift
+        rows[rows[:, 1] > 0, 0] = 0.0
+        rows[:, 3] = generator.random(len(rows)) < 0.001
+        rows[rows[:, 3] > 0, 2] = 0.0
+        sides.append(rows)
+    assert SmoothAdditive(*sides).columns == [0, 2, 3]  # too few are missing of the other to have a bin of their own
+    for rows in sides:
+        rows[:10, 1] = 1 - rows[:10, 1]
+    assert SmoothAdditive(*sides).columns == [0, 1, 2, 3]
 
 
 def test_the_evidence_holds_back_more_where_there_is_less_to_learn(generator):
     sizes = []
     for shift in (0.5, 0.0):
         one, two = (laplaces(generator, mean, 20_000, 3, 1.0) for mean in (shift, 0.0))
-        sizes.append(SmoothAdditive(one, two).scorer()(two).std())
+        sizes.append(SmoothAdditive(one, two).fit()(two).std())
     assert sizes[0] == pytest.approx(np.sqrt(3) * 0.5 * np.sqrt(0.8), rel=0.15)
     assert sizes[1] < 0.05
 

@@ -16,6 +16,7 @@ import numpy as np
 from dpassay.auditors import audit, calling, one_shot
 from dpassay.auditors.betting import EProcess
 from dpassay.auditors.calling import Caller
+from dpassay.auditors.events import Learned
 from dpassay.auditors.rare_events import taken
 from dpassay.auditors.sampling import PHASES, Sampler
 
@@ -64,8 +65,8 @@ class _Neighbor:
 
 
 def _overfitting() -> AbstractContextManager[Any]:
-    def learn(features1: np.ndarray, features2: np.ndarray, *_: Any, **__: Any) -> tuple[_Neighbor]:
-        return (_Neighbor((features1, features2)),)
+    def learn(features1: np.ndarray, features2: np.ndarray, *_: Any, **__: Any) -> Learned:
+        return Learned((_Neighbor((features1, features2)),))
 
     return mock.patch.object(one_shot, "learn", learn)
 

@@ -173,7 +173,7 @@ def _scoring(turns: int, size: int, seed: int) -> list[list[Any]]:
         pair = (np.full((QUERIES, 1), answer + side, np.float32) for side in (0, 1))
         sampler = Sampler(mechanism, *pair, seed=seed)
         one, two = (sampler.draw(side, "training", 20_000) for side in (0, 1))
-        scorers = learn(one, two, sampler.encoder.names, sampler.encoder.discrete, seed=seed)
+        scorers, _ = learn(one, two, sampler.encoder.names, sampler.encoder.discrete, seed=seed)
         events = [Event(scorer, 0.1, True, 0, (1.0, 0.0), "", 0.0) for scorer in scorers]
         jobs = [_counting(sampler, size, event) for event in (first_column(0.5), *events)]
         best = [seconds for seconds, _ in _fastest(jobs, turns)]
