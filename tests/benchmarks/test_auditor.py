@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,9 +13,13 @@ import pytest
 from scipy import stats
 
 from dpassay import benchmarks
+from dpassay.auditors import events
+from dpassay.auditors.fixed_sample import Counts, epsilon_lower
+from dpassay.auditors.guesses import Guesses, Rule
 from dpassay.auditors.one_shot import Chosen
 from dpassay.auditors.sampling import Sampler
-from dpassay.benchmarks import auditor, pair_search
+from dpassay.auditors.scorers import Column
+from dpassay.benchmarks import audit_runs, auditor, pair_search
 from dpassay.benchmarks.audit_runs import NO_SEED, Task, audit_once
 from dpassay.benchmarks.curator import MARK, Curator, caught_from
 from dpassay.benchmarks.dp_sniper_suite import SUITE, row
@@ -38,6 +43,45 @@ def test_one_audit_stays_within_its_budget_and_below_the_truth():
     assert samples["training"] + samples["selection"] + samples["test"] <= 100_000
     assert result["counts"][1] == result["counts"][3] == samples["test"]
     assert 0 <= result["bounds"][1] <= result["bounds"][0] < 0.1
+    entry = row("ReportNoisyMax2")
+    best = audit_runs.exact(entry, entry.pairs[0], 200_000)["best"]
+    assert 0.8 * best < result["expected"] < 1.03 * best
+    audit = audit_runs.audited(entry, entry.pairs[0], 200_000, 0)
+    assert (result["bounds"][0], samples) == (audit.tested[0].epsilon_lower(1 - 0.9), audit.samples)
+
+
+def test_the_expected_bound_forgets_the_luck_of_the_test():
+    """Rates of 0.6% and 0.5%; the test itself saw more of the first and less of the second."""
+    event = events.Event(Column(np.int32(0)), 0.0, True, 0, (0.1, 0.0), "", 0.1)
+    lucky = events.Tested(0, event, Counts(700, 100_000, 400, 100_000), 1.0)
+    drawn = []
+
+    def counts(side, phase, size, events):
+        drawn.append((side, phase, size))
+        return np.array([(600, 500)[side]])
+
+    run = audit_runs._Run(lucky, SimpleNamespace(counts=counts), SUITE[0].pairs[0], {})  # type: ignore[arg-type]
+    found, own = audit_runs._expected(run), lucky.epsilon_lower(0.1)
+    typical = Counts(600, 100_000, 500, 100_000)
+    assert drawn == (audit_runs.ROUNDS - 1) * [(side, "test", 100_000) for side in (0, 1)]
+    assert found == pytest.approx(epsilon_lower(typical, delta=0.0, failure_probability=0.1), abs=0.15 * own)
+    often = run._replace(item=replace(lucky, counts=Counts(60_000, 100_000, 30_000, 100_000)))
+    assert audit_runs._expected(often) == pytest.approx(often.item.epsilon_lower(0.1), rel=1e-3)
+    assert len(drawn) == 2 * (audit_runs.ROUNDS - 1)  # what was seen often needs no more samples
+
+
+def test_the_expected_bound_of_guesses_is_that_of_their_mean():
+    event = events.Event(Column(np.int32(0)), 0.0, True, 0, (0.1, 0.0), "", 0.1)
+    rule = Rule(event.scorer, (0.0,), (0, 2), 1)
+    tests = [
+        events.Tested(
+            0, event, Counts(1, 10, 1, 10), 1.0, guesses=Guesses(((1, right, 900 - right), (3, 70, 30))), rule=rule
+        )
+        for right in (700, 500)
+    ]
+    bound, told = audit_runs._between(tests)
+    assert bound == pytest.approx(Guesses(((1, 600, 300), (3, 70, 30))).epsilon_lower(0.1), rel=0.02)
+    assert told == pytest.approx(math.log((600 + 210) / (300 + 90)))
 
 
 def test_patterns_are_neighbors_and_hold_the_published_ones():
@@ -207,7 +251,13 @@ def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):
     monkeypatch.setattr(
         auditor,
         "audit_once",
-        lambda task, _: {"bounds": bounds[task.name], "scorer": "s", "counts": [1, 2, 1, 2], "seconds": 1.0},
+        lambda task, _: {
+            "bounds": bounds[task.name],
+            "expected": 0.0498,
+            "scorer": "s",
+            "counts": [1, 2, 1, 2],
+            "seconds": 1.0,
+        },
     )
     chosen = [(entry, 0) for entry in SUITE if entry.name in bounds]
     table = auditor._table("t", chosen, auditor.TENTH, 2, 0, Kept(tmp_path / "kept"), lambda _: None)
@@ -215,13 +265,14 @@ def test_table_rows_say_what_is_above_and_why_not(tmp_path, monkeypatch):
     assert laplace["above it"] == "yes"
     assert laplace["above the bar"] == "no"
     assert laplace["remark"] == "bar above the best event"
+    assert (laplace["expected"], laplace["share"]) == (0.0498, "0.500")
     assert rappor["above the bar"] == "yes"
     assert rappor["exact"] == pytest.approx(0.4001, abs=1e-4)
     assert table.title.endswith("2 seeds; above the bar on 1 of 2 rows")
 
 
 def test_a_searched_row_shows_the_pair_that_was_found(tmp_path, monkeypatch):
-    kept = {"bounds": [0.1, 0.1], "scorer": "s", "counts": [1, 2, 1, 2], "seconds": 1.0}
+    kept = {"bounds": [0.1, 0.1], "expected": 0.1, "scorer": "s", "counts": [1, 2, 1, 2], "seconds": 1.0}
     pairs = {"SVT1": ["(1.0, 0.5)", "(0.0, -1.0)"], "Rappor": ["-10", "3"]}
     monkeypatch.setattr(auditor, "audit_once", lambda task, _: {**kept, "datasets": pairs[task.name]})
     chosen = [(entry, None) for entry in SUITE if entry.name in pairs]

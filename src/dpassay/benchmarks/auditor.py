@@ -39,7 +39,7 @@ SEEDS = 10
 PARTS = ("million", "tenth", "pairs", "lyu", "searched", "full", "time", "curator")
 COLUMNS = (
     "mechanism", "pair", "samples", "median seconds", "learner", "p event", "bound at 0.9", "se", "bound at 0.99",
-    "best event", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
+    "expected", "best event", "share", "exact", "DP-Sniper", "above it", "bar", "above the bar", "remark",
 )  # fmt: skip
 AGREE = 3  # audits whose median has to reach a bound before a number of samples is called enough for it
 QUICK_ROWS = ("Laplace", "ReportNoisyMax1", "SVT5")
@@ -156,7 +156,8 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
             remarks.append("DP-Sniper's above the best event")
     seconds = round(statistics.median(result["seconds"] for result in results), 1)
     learner = statistics.mode(result["scorer"] for result in results)
-    bounds = [mean, spread, statistics.fmean(strict), law["best"]]
+    expected = statistics.fmean(result["expected"] for result in results)
+    bounds = [mean, spread, statistics.fmean(strict), expected, law["best"], f"{expected / law['best']:.3f}"]
     true = law["epsilon"] if math.isfinite(law["epsilon"]) else "inf"
     run = [entry.name, found_by, total, seconds, learner, f"{probability:.2g}"]
     return [*run, *bounds, true, *compared, "; ".join(remarks)]
