@@ -51,6 +51,8 @@ STACK_SHRINKAGE = 1e-4
 PRECISIONS = 4, 2, 1  # powers of ten to start from: of a smooth model's bends, those across columns, its heights
 POWERS = set(range(8))
 CLIMBED = 1024  # bins by which they are chosen
+FOLDS = 4  # of a smooth model's samples, each of which the models for the others' scores learn from
+KEPT_CODES = 1 << 29  # bytes
 BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
@@ -412,6 +414,9 @@ class SmoothAdditive:
     goes. So are those that three columns in a row have at one value: what a mechanism leaks at one place of a sequence
     says what it leaks at the next. It reads the first MAX_COLUMNS columns that vary and that no other tells.
 
+    Some of the samples are kept as the numbers of their bins, so that they can be scored by models that saw the others
+    only (cross-fitting): what such scores promise of the model of all of them rests on all of them.
+
     Attributes:
         columns: that it reads, indices into those of the samples.
         steps: the model of what was counted when it was last fitted.
@@ -427,7 +432,7 @@ class SmoothAdditive:
             values = np.concatenate([one[:, place], two[:, place]])
             ordered = np.sort(values)
             edges = _edges(ordered)
-            code = np.searchsorted(edges, values, side="right").astype(np.uint8)
+            code = _codes(edges, values)
             if len(edges) == 0 or (len(edges) == 1 and any(_tells(other, code) for other in codes)):
                 continue
             self.columns.append(place)
@@ -438,53 +443,95 @@ class SmoothAdditive:
             if len(codes) == MAX_COLUMNS:
                 break
         self._spans = [slice(*pair) for pair in itertools.pairwise(ends)]  # of each column's bins among all
-        self._met, self._excess = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
-        for side, part in enumerate(([code[: len(one)] for code in codes], [code[len(one) :] for code in codes])):
-            self._count(side, part)
+        self._bottom = np.full((1, one.shape[1]), -np.inf, np.float32)  # in the first bin of every column
+        self._met, self._excess = np.zeros((FOLDS, ends[-1], ends[-1])), np.zeros((FOLDS, ends[-1]))
+        self._kept: list[list[list[np.ndarray]]] = [[[] for _ in range(FOLDS)] for _ in (0, 1)]
+        self._room = KEPT_CODES
+        both = np.array(codes)
+        self._count(0, both[:, : len(one)])
+        self._count(1, both[:, len(one) :])
 
     def add(self, side: int, rows: np.ndarray) -> None:
         """Counts further samples of a side, of the columns that are read: shape (n, len(columns))."""
-        pairs = zip(rows.T, self._edges, strict=True)
-        self._count(side, [np.searchsorted(edges, values, side="right") for values, edges in pairs])
+        self._count(side, np.array([_codes(edges, values) for values, edges in zip(rows.T, self._edges, strict=True)]))
 
-    def _count(self, side: int, codes: Sequence[np.ndarray]) -> None:
-        """Counts samples of a side by the bins of every column, shape (n,) each."""
-        codes = [code.astype(np.intp) for code in codes]
+    def _count(self, side: int, codes: np.ndarray) -> None:
+        """Counts samples of a side by their bins, uint8 of shape (columns, n), and keeps them while there is room."""
+        keeps = codes.nbytes <= self._room
+        self._room -= codes.nbytes if keeps else 0
         sizes = [span.stop - span.start for span in self._spans]
-        for first, (one, span, size) in enumerate(zip(codes, self._spans, sizes, strict=True)):
-            self._excess[span] += (0.5 - side) * np.bincount(one, minlength=size)
-            for two, other, width in zip(codes[: first + 1], self._spans, sizes, strict=False):
-                met = np.bincount(one * width + two, minlength=size * width)
-                self._met[span, other] += met.reshape(size, width)
+        for fold, (met, excess) in enumerate(zip(self._met, self._excess, strict=True)):
+            part = codes[:, fold::FOLDS]
+            if keeps:
+                self._kept[side][fold].append(part.copy())
+            wide = part.astype(np.intp)
+            for first, (one, span, size) in enumerate(zip(wide, self._spans, sizes, strict=True)):
+                excess[span] += (0.5 - side) * np.bincount(one, minlength=size)
+                for two, other, width in zip(wide[: first + 1], self._spans, sizes, strict=False):
+                    met[span, other] += np.bincount(one * width + two, minlength=size * width).reshape(size, width)
 
     def fit(self) -> Steps:
         """The model of all that was counted, with the precisions that make the first bins likeliest, by climbing."""
         bends, links = self._bends(), self._links()
+        met, excess = self._met.sum(axis=0), self._excess.sum(axis=0)
+
+        def prior(powers: tuple[int, ...], size: int) -> np.ndarray:
+            bend, link, height = 10.0 ** np.array(powers)
+            total: np.ndarray = bend * bends[:size, :size] + link * links[:size, :size] + height * np.eye(size)
+            return total
 
         @functools.cache
-        def solved(powers: tuple[int, ...], size: int) -> tuple[float, np.ndarray]:
-            # The logistic loss's curvature at even odds is 1/4.
-            bend, link, height = 10.0 ** np.array(powers)
-            prior = bend * bends[:size, :size] + link * links[:size, :size] + height * np.eye(size)
-            return _likeliest(self._met[:size, :size] / 4, self._excess[:size], prior)
+        def evidence(powers: tuple[int, ...]) -> float:
+            return _likeliest(met[:first, :first], excess[:first], prior(powers, first))[0]
 
         best: tuple[int, ...] = PRECISIONS
         before: tuple[int, ...] = ()
         size = len(bends)
+        first = min(size, CLIMBED)
         while best != before:
             before = best
             near = ((*best[:k], best[k] + by, *best[k + 1 :]) for k in range(len(best)) for by in (-1, 1))
-            tried = [best, *(powers for powers in near if set(powers) <= POWERS)]
-            best = max(tried, key=lambda powers: solved(powers, min(size, CLIMBED))[0])
-        heights = solved(best, size)[1]
+            best = max([best, *(powers for powers in near if set(powers) <= POWERS)], key=evidence)
+        self._prior = prior(best, size)
+        self.steps = self._model(met, excess)
+        return self.steps
+
+    def _model(self, met: np.ndarray, excess: np.ndarray) -> Steps:
+        """Of these counts, with the precisions found last."""
+        heights = _likeliest(met, excess, self._prior)[1]
         used = zip(self.columns, self._edges, self._spans, strict=True)
         tables = {place: (edges, heights[span]) for place, edges, span in used}
-        self.steps = Steps.build(tables, "smooth additive model", derived=False)
-        return self.steps
+        return Steps.build(tables, "smooth additive model", derived=False)
+
+    def scores(self) -> list[np.ndarray]:
+        """Of the samples that are kept, by the model: float32, of either side, shape (n,)."""
+        return [np.concatenate([self._scored(self.steps, part) for part in side]) for side in self._kept]
+
+    def crossed(self) -> list[np.ndarray]:
+        """The same, every sample by a model with the same precisions that has not counted it."""
+        met, excess = self._met.sum(axis=0), self._excess.sum(axis=0)
+        models = [self._model(met - own, excess - other) for own, other in zip(self._met, self._excess, strict=True)]
+        return [np.concatenate([self._scored(*pair) for pair in zip(models, side, strict=True)]) for side in self._kept]
+
+    def _scored(self, model: Steps, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Kept samples' scores, which sums of multiples of one power of two give exactly."""
+        base = model(self._bottom)
+        tables = []
+        for place, edges in zip(self.columns, self._edges, strict=True):
+            rows = np.repeat(self._bottom, len(edges) + 1, axis=0)
+            rows[1:, place] = edges
+            tables.append(model(rows) - base)
+        found = []
+        for codes in parts:
+            total = np.full(codes.shape[1], base[0])
+            for table, code in zip(tables, codes, strict=True):
+                total += table[code]
+            found.append(total)
+        return np.concatenate(found)
 
     def _bends(self) -> np.ndarray:
         """What sums up the squared bends of heights between neighboring bins, (bins, bins), those of all columns."""
-        total = np.zeros_like(self._met)
+        total = np.zeros(self._met.shape[1:])
         for curve in self._curves:
             second = np.diff(np.eye(len(curve.bins)), 2, axis=0)
             total[np.ix_(curve.bins, curve.bins)] = second.T @ second
@@ -492,7 +539,7 @@ class SmoothAdditive:
 
     def _links(self) -> np.ndarray:
         """The same for bends across three columns in a row, at the means of the middle one's bins."""
-        total = np.zeros_like(self._met)
+        total = np.zeros(self._met.shape[1:])
         curves = [curve for curve in self._curves if len(curve.bins) > 1]
         for before, here, after in zip(curves, curves[1:], curves[2:], strict=False):
             parts = -before.at(here.means), 2 * np.eye(len(here.bins)), -after.at(here.means)
@@ -507,12 +554,17 @@ def _tells(codes: np.ndarray, flags: np.ndarray) -> bool:
     return not np.any((marked > 0) & (rest > 0))
 
 
-def _likeliest(curvature: np.ndarray, slope: np.ndarray, prior: np.ndarray) -> tuple[float, np.ndarray]:
+def _likeliest(met: np.ndarray, excess: np.ndarray, prior: np.ndarray) -> tuple[float, np.ndarray]:
     """The log-evidence of a precision of the heights (MacKay 1992), up to a constant, and the likeliest heights."""
-    factor = cholesky(curvature + prior, lower=True)
-    heights = cho_solve((factor, True), slope)
+    factor = cholesky(met / 4 + prior, lower=True)  # the logistic loss's curvature at even odds is 1/4
+    heights = cho_solve((factor, True), excess)
     gained = np.log(np.diag(cholesky(prior, lower=True))).sum() - np.log(np.diag(factor)).sum()
-    return float(slope @ heights / 2 + gained), heights
+    return float(excess @ heights / 2 + gained), heights
+
+
+def _codes(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The numbers of values' bins, uint8 of shape (n,)."""
+    return np.searchsorted(edges, values, side="right").astype(np.uint8)
 
 
 @dataclass(frozen=True)

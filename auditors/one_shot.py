@@ -31,7 +31,7 @@ from dpassay.auditors.learners import SmoothAdditive, parts_of
 from dpassay.auditors.outputs import Encoder
 from dpassay.auditors.rare_events import COLUMNS_FROM, SHARE, TAIL, TRIED, Census, Region, but_rare, suggest, untold
 from dpassay.auditors.sampling import Sampler
-from dpassay.auditors.scorers import Column, Scorer, compiled
+from dpassay.auditors.scorers import Column, Scorer
 from dpassay.core.privacy import PrivacyClaim
 from dpassay.core.progress import Say, Step, silent
 
@@ -250,30 +250,33 @@ def choose_events(
     ]
 
     scorers, scores, split, additive = _orders(sampler, claim, split, training, effort, seed, progress, done)
-    events = select(
-        scorers,
-        *scores,
-        points=claim.own_nulls,
-        num_test=split.test,
-        failure_probability=failure_probability,
-        names=sampler.encoder.names,
-        num_events=num_events,
-    )
-    rule = None
-    if split.selection and num_events == 1 and claim.kind == "dp" and not claim.delta:
-        place = next(index for index, scorer in enumerate(scorers) if scorer is events[0].scorer)
-        digest = hashlib.sha256(b"".join(encoded.tobytes() for _, encoded in first)).digest()
-        found = choose_rule(
-            events[0],
-            [side[:, place] for side in scores],
-            split.test,
-            failure_probability,
-            seed=int.from_bytes(digest),
+    one = split.selection and num_events == 1
+    digest = hashlib.sha256(b"".join(encoded.tobytes() for _, encoded in first)).digest()
+
+    def best(scorers: Sequence[Scorer], scores: Sequence[np.ndarray]) -> tuple[tuple[Event, ...], Rule | None]:
+        events = select(
+            scorers,
+            *scores,
+            points=claim.own_nulls,
+            num_test=split.test,
+            failure_probability=failure_probability,
+            names=sampler.encoder.names,
+            num_events=num_events,
         )
-        if found is not None:
-            rule, events = found[0], (replace(events[0], predicted=found[1]),)
-    if additive is not None and any(event.scorer is additive.steps for event in events):
-        events, rule = _refitted(additive, events, rule, training, sampler.encoder.names)
+        if not one or claim.kind != "dp" or claim.delta:
+            return events, None
+        place = next(index for index, scorer in enumerate(scorers) if scorer is events[0].scorer)
+        own = [side[:, place] for side in scores]
+        found = choose_rule(events[0], own, split.test, failure_probability, seed=int.from_bytes(digest))
+        return (events, None) if found is None else ((replace(events[0], predicted=found[1]),), found[0])
+
+    events, rule = best(scorers, scores)
+    if one and additive is not None and events[0].scorer is additive.steps:
+        # Chosen once more, for the model that learns from the samples that chose, too.
+        order, crossed = additive.fit(), additive.crossed()
+        (event,), rule = best((order,), [side[:, None] for side in crossed])
+        event, rule = _moved(event, rule, crossed, additive.scores(), sampler.encoder.names)
+        events = (event,)
     sampler.census = None
     if census is not None:
         rare = _rare(sampler, census, first, claim, split.test, failure_probability)
@@ -296,8 +299,8 @@ def _orders(
 ) -> tuple[tuple[Scorer, ...], Sequence[np.ndarray], Plan, SmoothAdditive | None]:
     """Orders of outputs; the scores of either side's samples that choose among their events; the plan that is left.
 
-    The smooth additive model, if there is one, has counted the samples that choose, but its order knows nothing of them
-    before it is fitted once more.
+    The smooth additive model, if there is one, has counted the samples that choose, but its order among the others
+    knows nothing of them.
     """
     encoder = sampler.encoder
 
@@ -352,34 +355,17 @@ def _orders(
     return scorers, [scored(side) for side in (0, 1)], split, additive
 
 
-def _refitted(
-    additive: SmoothAdditive,
-    events: Sequence[Event],
-    rule: Rule | None,
-    training: Sequence[np.ndarray],
-    names: Sequence[str],
-) -> tuple[tuple[Event, ...], Rule | None]:
-    """Chosen events and a rule, of a smooth additive model's order, in its order by all samples that it has counted.
-
-    What was chosen stays what it was, as a share of the samples: cuts move to where the new scores have as many
-    training samples, (n, columns) of either side, below them. What the events promise is what they promised before.
-    """
-    old = additive.steps
-    orders = old, additive.fit()
-    before, after = (np.sort(np.concatenate([compiled(order, rows) for rows in training])) for order in orders)
+def _moved(
+    event: Event, rule: Rule | None, crossed: Sequence[np.ndarray], scores: Sequence[np.ndarray], names: Sequence[str]
+) -> tuple[Event, Rule | None]:
+    """What was chosen by the cross-fitted scores of either side, shape (n,), at the same shares of the scores."""
+    before, after = np.sort(np.concatenate(crossed)), np.sort(np.concatenate(scores))
 
     def moved(cut: float) -> float:
         here = after[min(int(np.searchsorted(before, np.float32(cut))), len(after) - 1)]
         lower = int(np.searchsorted(after, here))
         return short(after[lower - 1] if lower else -np.inf, here)
 
-    found = []
-    for event in events:
-        if event.scorer is old:
-            cut = moved(event.cut)
-            words = additive.steps.describe(cut, event.above, tuple(names))
-            event = replace(event, scorer=additive.steps, cut=cut, description=words)
-        found.append(event)
-    if rule is not None and rule.scorer is old:
-        rule = replace(rule, scorer=additive.steps, cuts=tuple(map(moved, rule.cuts)))
-    return tuple(found), rule
+    cut = moved(event.cut)
+    event = replace(event, cut=cut, description=event.scorer.describe(cut, event.above, tuple(names)))
+    return event, None if rule is None else replace(rule, cuts=tuple(map(moved, rule.cuts)))

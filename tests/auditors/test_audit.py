@@ -1,6 +1,5 @@
 """The whole pipeline: any sampler in, a verdict out, with the promised error rate."""
 
-import dataclasses
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ import pytest
 from scipy import stats
 
 import dpassay as dp
-from dpassay.auditors import anytime, betting, events, guesses, learners, one_shot, sampling, scorers
+from dpassay.auditors import anytime, betting, events, guesses, learners, one_shot, sampling
 from dpassay.auditors.audit import _samplers, limit_of, run_audit
 from dpassay.core.progress import share_of
 from dpassay.replay import check
@@ -441,30 +440,22 @@ def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatc
 
 
 @pytest.mark.parametrize("above", [True, False])
-def test_refitted_cuts_keep_their_share_of_the_samples(above):
+def test_moved_cuts_keep_their_share_of_the_scores(above):
     generator = np.random.default_rng(3)
-    sides = [generator.normal(shift, size=(20_000, 3)).astype(np.float32) for shift in (0.1, 0.0)]
-    additive = learners.SmoothAdditive(*sides)
-    old, other = additive.fit(), scorers.Column(np.int32(0))
-    low, cut, beyond = (float(np.quantile(old(sides[1]), share)) for share in (0.0, 0.99, 1.0))
-    event = events.Event(old, cut, above, 0, (0.5, 0.0), "", 0.7)
-    rule = guesses.Rule(old, (low - 1, cut, beyond + 9), (0, 1, 2, 3), 5)
-    for side in (0, 1):
-        additive.add(side, generator.normal((1 - side) * np.array([0.1, 0.5, 0.0]), size=(80_000, 3)))
-    apart = events.Event(other, 1.0, True, 0, (0.5, 0.0), "first", 0.6)
-    (moved, kept), followed = one_shot._refitted(additive, (event, apart), rule, sides, ("a", "b", "c"))
-    assert kept is apart
-    assert (moved.scorer, moved.above, moved.predicted) == (additive.steps, above, 0.7)
-    before, after, unmoved = (
-        np.mean([each.contains(side) for side in sides])
-        for each in (event, moved, dataclasses.replace(event, scorer=additive.steps))
-    )
-    assert after == pytest.approx(before, abs=1e-4)
-    assert abs(unmoved - before) > 1e-3
+    crossed, scores = ([generator.normal(size=50_000) * scale for _ in (0, 1)] for scale in (1, 3))
+    order = learners.SmoothAdditive(*(generator.normal(size=(9_000, 3)).astype(np.float32) for _ in (0, 1))).fit()
+    event = events.Event(order, 2.0, above, 0, (0.5, 0.0), "first", 0.7)
+    rule = guesses.Rule(order, (-9.0, 2.0, 9.0), (0, 1, 2, 3), 5)
+    moved, followed = one_shot._moved(event, rule, crossed, scores, ("a", "b", "c"))
+    assert (moved.scorer, moved.above, moved.predicted) == (order, above, 0.7)
+    assert np.mean(np.concatenate(scores) < moved.cut) == np.mean(np.concatenate(crossed) < 2.0)
+    assert f"{moved.cut:.4g}" in moved.description
     assert followed is not None
-    assert (followed.scorer, followed.weights, followed.seed) == (additive.steps, rule.weights, 5)
-    assert followed.cuts[1] == moved.cut
-    assert list(followed.cuts) == sorted(followed.cuts)
+    assert (followed.scorer, followed.weights, followed.seed) == (order, rule.weights, 5)
+    low, cut, high = followed.cuts  # beyond all samples: where the first and the last of them are
+    assert (low, cut) == (np.float32(min(map(np.min, scores))), moved.cut)
+    assert max(map(np.max, scores)) == pytest.approx(high, rel=0.05)
+    assert one_shot._moved(event, None, crossed, scores, ("a", "b", "c"))[1] is None
 
 
 def short_run(mechanism, folder) -> dp.Audit:

@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from scipy import stats
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
@@ -361,7 +362,7 @@ def test_a_smooth_model_learns_of_a_place_from_those_beside_it(generator, monkey
     rows = np.zeros((2, 5), np.float32)
     rows[1, 2] = -1.5
     linked, alone = SmoothAdditive(one, two), SmoothAdditive(one, two)
-    monkeypatch.setattr(alone, "_links", lambda: np.zeros_like(alone._met))
+    monkeypatch.setattr(alone, "_links", lambda: np.zeros_like(alone._met[0]))
     errors = [abs(float(np.diff(model.fit()(rows))[0]) - 0.15) for model in (linked, alone)]
     assert errors[0] < 0.05 < errors[1]
 
@@ -380,6 +381,29 @@ def test_a_smooth_model_reads_no_column_that_marks_what_another_holds(generator)
     for rows in sides:
         rows[:10, 1] = 1 - rows[:10, 1]
     assert SmoothAdditive(*sides).columns == [0, 1, 2, 3]
+
+
+def test_kept_samples_are_scored_as_rows_are_and_crossed_by_models_without_them(generator, monkeypatch):
+    sides = [laplaces(generator, 0.0, 30_000, 3, 1.0).round(1) for _ in (0, 1)]
+    model = SmoothAdditive(*(side[:20_000] for side in sides))
+    for side in (0, 1):
+        model.add(side, sides[side][20_000:, model.columns])
+    order = model.fit()
+    for kept, crossed, rows in zip(model.scores(), model.crossed(), sides, strict=True):
+        assert np.array_equal(np.sort(kept), np.sort(order(rows)))
+        assert kept.shape == crossed.shape
+    model._prior = 10.0 * np.eye(len(model._prior))  # so that it learns noise, of which there is nothing else
+    model.steps = model._model(model._met.sum(axis=0), model._excess.sum(axis=0))
+    own, other = (stats.ttest_ind(*found).statistic for found in (model.scores(), model.crossed()))
+    assert own > 6
+    assert abs(other) < 4
+    monkeypatch.setattr(learners, "KEPT_CODES", 3 * 45_000)
+    small = SmoothAdditive(*(side[:20_000] for side in sides))
+    small.add(0, sides[0][20_000:, small.columns])
+    assert np.array_equal(small.fit().heights, order.heights) is False
+    assert [len(side) for side in small.scores()] == [20_000, 20_000]  # the others are counted and forgotten
+    small.add(1, sides[1][20_000:, small.columns])
+    assert np.array_equal(small.fit().heights, order.heights)
 
 
 def test_the_evidence_holds_back_more_where_there_is_less_to_learn(generator):

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +14,7 @@ from scipy import stats
 from dpassay import benchmarks
 from dpassay.auditors import events
 from dpassay.auditors.fixed_sample import Counts, epsilon_lower
-from dpassay.auditors.guesses import Guesses, Rule
+from dpassay.auditors.guesses import Guesses, Rule, predicted
 from dpassay.auditors.one_shot import Chosen
 from dpassay.auditors.sampling import Sampler
 from dpassay.auditors.scorers import Column
@@ -50,38 +49,41 @@ def test_one_audit_stays_within_its_budget_and_below_the_truth():
     assert (result["bounds"][0], samples) == (audit.tested[0].epsilon_lower(1 - 0.9), audit.samples)
 
 
-def test_the_expected_bound_forgets_the_luck_of_the_test():
-    """Rates of 0.6% and 0.5%; the test itself saw more of the first and less of the second."""
-    event = events.Event(Column(np.int32(0)), 0.0, True, 0, (0.1, 0.0), "", 0.1)
-    lucky = events.Tested(0, event, Counts(700, 100_000, 400, 100_000), 1.0)
-    drawn = []
-
-    def counts(side, phase, size, events):
-        drawn.append((side, phase, size))
-        return np.array([(600, 500)[side]])
-
-    run = audit_runs._Run(lucky, SimpleNamespace(counts=counts), SUITE[0].pairs[0], {})  # type: ignore[arg-type]
-    found, own = audit_runs._expected(run), lucky.epsilon_lower(0.1)
-    typical = Counts(600, 100_000, 500, 100_000)
-    assert drawn == (audit_runs.ROUNDS - 1) * [(side, "test", 100_000) for side in (0, 1)]
-    assert found == pytest.approx(epsilon_lower(typical, delta=0.0, failure_probability=0.1), abs=0.15 * own)
-    often = run._replace(item=replace(lucky, counts=Counts(60_000, 100_000, 30_000, 100_000)))
-    assert audit_runs._expected(often) == pytest.approx(often.item.epsilon_lower(0.1), rel=1e-3)
-    assert len(drawn) == 2 * (audit_runs.ROUNDS - 1)  # what was seen often needs no more samples
+def chosen(found, scorer, cut, **named):
+    """A run on one number with Laplace noise that has chosen "number >= cut", or guesses."""
+    entry = row("Laplace")
+    pair = entry.pairs[0]
+    event = events.Event(scorer, cut, True, 1, (0.1, 0.0), "", 0.1)
+    item = events.Tested(0, event, found, 1.0, **named)
+    sampler = Sampler(entry.mechanism, *pair.arrays(), seed=3)
+    sampler.probe()
+    return audit_runs._Run(item, sampler, pair, {"test": 10**6}), entry.mechanism
 
 
-def test_the_expected_bound_of_guesses_is_that_of_their_mean():
-    event = events.Event(Column(np.int32(0)), 0.0, True, 0, (0.1, 0.0), "", 0.1)
-    rule = Rule(event.scorer, (0.0,), (0, 2), 1)
-    tests = [
-        events.Tested(
-            0, event, Counts(1, 10, 1, 10), 1.0, guesses=Guesses(((1, right, 900 - right), (3, 70, 30))), rule=rule
-        )
-        for right in (700, 500)
-    ]
-    bound, told = audit_runs._between(tests)
-    assert bound == pytest.approx(Guesses(((1, 600, 300), (3, 70, 30))).epsilon_lower(0.1), rel=0.02)
-    assert told == pytest.approx(math.log((600 + 210) / (300 + 90)))
+@pytest.mark.parametrize("cut", [10.0, 60.0])
+def test_the_expected_bound_has_none_of_the_test_s_luck(cut, monkeypatch):
+    """Whatever the test has seen, what counts is how likely either dataset makes the event."""
+    monkeypatch.setattr(audit_runs, "FURTHER", 400_000)
+    lucky = Counts(9_000, 10**6, 1_000, 10**6)
+    found = audit_runs._expected(*chosen(lucky, Column(np.int32(0)), cut))
+    likely = [stats.laplace(mean, 10.0).sf(cut) * 10**6 for mean in (1.0, 0.0)]
+    typical = Counts(round(likely[0]), 10**6, round(likely[1]), 10**6)
+    assert found == pytest.approx(epsilon_lower(typical, delta=0.0, failure_probability=0.1), abs=0.002)
+
+
+def test_the_expected_bound_of_guesses_is_that_of_their_rates(monkeypatch):
+    monkeypatch.setattr(audit_runs, "FURTHER", 400_000)
+    scorer, rates = (
+        Column(np.int32(0)),
+        np.diff([stats.laplace(mean, 10.0).cdf([-20, 0, 30, np.inf]) for mean in (0, 1)]),
+    )
+    rule = Rule(scorer, (-20.0, 0.0, 30.0), (0, 2, 0, -3), 1)
+    levels = tuple(
+        (weight, *(rates[side, place] * 10**6 for side in sides))
+        for weight, place, sides in ((2, 0, (0, 1)), (3, 2, (1, 0)))
+    )
+    run = chosen(Counts(1, 10**6, 1, 10**6), scorer, 0.0, guesses=Guesses(((2, 9, 1), (3, 9, 1))), rule=rule)
+    assert audit_runs._expected(*run) == pytest.approx(predicted(levels, 0.1), abs=0.001)
 
 
 def test_patterns_are_neighbors_and_hold_the_published_ones():

@@ -3,13 +3,14 @@
 import itertools
 import math
 
+import jax
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from dpassay.auditors.fixed_sample import Counts, epsilon_lower, predicted_lower
 from dpassay.benchmarks.dp_sniper_suite import LYU, SUITE, LaplaceNoise, row
-from dpassay.benchmarks.exact_losses import PairLaw, best_bound, pair_law, sequences
+from dpassay.benchmarks.exact_losses import PairLaw, best_bound, log_density, pair_law, sequences
 from dpassay.benchmarks.sparse_vector import lyu
 
 EXACT = [entry for entry in (*SUITE, *LYU) if entry.name != "SVT34Parallel"]
@@ -64,6 +65,24 @@ def test_sequence_probabilities_by_adaptive_quadrature(algorithm, scales):
         pieces = [integrate.quad(integrand, a, b, args=(pattern,)) for a, b in itertools.pairwise(points)]
         tails = [integrate.quad(integrand, *ends, args=(pattern,)) for ends in ((-np.inf, -2.0), (1.0, np.inf))]
         assert probability == pytest.approx(sum(value for value, _ in pieces + tails), abs=1e-8)
+
+
+@pytest.mark.parametrize("entry", SUITE, ids=lambda entry: entry.name)
+def test_log_densities_tell_the_datasets_apart_as_their_outputs_do(entry):
+    """Of outputs that tell as much, as many come from either dataset as the log-ratio says."""
+    size, (one, two) = 200_000, entry.pairs[0].arrays()
+    draw = jax.jit(entry.mechanism.sample_batch, static_argnums=2)
+    told = []
+    for side, dataset in enumerate((one, two)):
+        outputs = np.asarray(draw(jax.random.key(side), dataset, size))
+        losses = log_density(entry.mechanism, outputs, one) - log_density(entry.mechanism, outputs, two)
+        told.append(losses.clip(-50, 50))
+    edges = np.unique(np.quantile(np.concatenate(told), [0.001, 0.02, 0.2, 0.5, 0.8, 0.98, 0.999]))
+    for low, high in itertools.pairwise([-np.inf, *edges, np.inf]):
+        first, second = ((side >= low) & (side < high) for side in told)
+        shares = special.expit(np.concatenate([told[0][first], told[1][second]]))
+        assert abs(first.sum() - shares.sum()) <= 4.5 * math.sqrt((shares * (1 - shares)).sum()) + 1e-6
+    assert np.mean([(-1) ** side * told[side].clip(-1, 1).mean() for side in (0, 1)]) > 0
 
 
 def test_rare_maximum_is_a_power():

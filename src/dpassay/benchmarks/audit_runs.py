@@ -1,8 +1,7 @@
 """What the benchmark of the auditor runs and keeps: one audit with a budget of samples; what the exact law says."""
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from dpassay.benchmarks.dp_sniper_suite import Pair, Row, row
-from dpassay.benchmarks.exact_losses import best_bound, pair_law
+from dpassay.benchmarks.exact_losses import best_bound, log_density, pair_law
 from dpassay.benchmarks.pair_search import SEARCH_SHARE, search_pair
 from dpassay.core.privacy import PrivacyClaim
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
 CONFIDENCES = (0.9, 0.99)
 NO_SEED = -1
-STEADY = 0.01  # share of the expected bound, above which its standard error asks for more samples
-ROUNDS = 16  # times the test's samples at most, for the expected bound
+FURTHER = 4_000_000  # outputs of either dataset by which the expected bound is found
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class _Run(NamedTuple):
 def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Runs one audit: bounds at both confidences, the event and its counts, seconds with compilation.
 
-    After it, not in these seconds, come further samples, for the bound to be expected of what was chosen.
+    After it, not in these seconds, come further outputs, for the bound to be expected of what was chosen.
     """
     start = time.perf_counter()
     entry = row(task.name)
@@ -75,7 +73,7 @@ def audit_once(task: Task, progress: Callable[[str], None] = lambda _: None) -> 
     seconds = time.perf_counter() - start
     return {
         "bounds": bounds,
-        "expected": _expected(run),
+        "expected": _expected(run, entry.mechanism),
         "scorer": item.event.scorer.name,
         "event": item.event.description,
         "counts": [counts.successes1, counts.trials1, counts.successes2, counts.trials2],
@@ -101,38 +99,34 @@ def _fixed(entry: Row, pair: Pair, total: int, seed: int) -> _Run:
     return _Run(run.tested[0], sampler, pair, {**learning, "test": test, "total": total // 2})
 
 
-def _expected(run: _Run) -> float:
-    """The bound that the chosen event or rule is expected to give, by its rates in more samples than the test's.
+def _expected(run: _Run, mechanism: Any) -> float:
+    """The bound that the chosen event or rule is expected to give, by the exact law of further outputs, nats.
 
-    A test's own bound is what was chosen, and luck: of rare events, much luck.
+    A test's own bound is what was chosen, and luck: of rare events, much luck. Here an output of either dataset counts
+    for both, by what it tells of them (Rao and Blackwell).
     """
-    from dpassay.auditors.one_shot import count
-
-    tests = [run.item]
-    size = (run.item.counts.trials1 + run.item.counts.trials2) // 2
-    while True:
-        bound, told = _between(tests)
-        spread = (told - bound) / float(special.ndtri(CONFIDENCES[0]))
-        if len(tests) == ROUNDS or spread <= STEADY * bound * math.sqrt(len(tests)):
-            return bound
-        tests.append(count(run.sampler, run.item.event, size, run.item.rule))
-
-
-def _between(tests: Sequence["Tested"]) -> tuple[float, float]:
-    """The bound of a test that counts as tests did on average, and the estimate that it is a bound of."""
     from dpassay.auditors.fixed_sample import predicted_lower
-    from dpassay.auditors.guesses import predicted
+    from dpassay.auditors.guesses import levels_of, predicted
+    from dpassay.auditors.learners import parts_of
+    from dpassay.auditors.scorers import compiled
 
-    failure_probability = 1 - CONFIDENCES[0]
-    if tests[0].guesses is not None:
-        found = [np.array(test.guesses.levels, float) for test in tests if test.guesses is not None]
-        levels = np.mean(found, axis=0)
-        got, lost = levels[:, 0] @ levels[:, 1], levels[:, 0] @ levels[:, 2]
-        return predicted([tuple(level) for level in levels], failure_probability), math.log(got / lost)
-    one, two = (np.mean([getattr(test.counts, name) for test in tests]) for name in ("successes1", "successes2"))
-    size1, size2 = tests[0].counts.trials1, tests[0].counts.trials2
-    bound = predicted_lower(np.array([one]), size1, np.array([two]), size2, failure_probability=failure_probability)
-    return float(bound[0]), math.log((one / size1) / (max(two, 1.0) / size2))
+    event, rule = run.item.event, run.item.rule
+    cuts = np.array((event.cut,) if rule is None else rule.cuts, np.float32)
+    rates = np.zeros((2, len(cuts) + 1))
+    for size in parts_of(FURTHER):
+        for side in (0, 1):
+            outputs, encoded = run.sampler.outputs(side, "test", size)
+            scores = np.asarray(compiled(event.scorer, run.sampler.encoder.filled(encoded)))
+            cells = np.searchsorted(cuts, scores, side="right")
+            one, two = (log_density(mechanism, np.asarray(outputs), dataset) for dataset in run.pair.arrays())
+            for dataset, share in enumerate((special.expit(one - two), special.expit(two - one))):
+                rates[dataset] += np.bincount(cells, share, len(cuts) + 1) / FURTHER
+    failure_probability, size = 1 - CONFIDENCES[0], run.samples["test"]
+    if rule is not None:
+        return predicted(levels_of(np.array(rule.weights), list(rates * size)), failure_probability)
+    inside = rates[:, int(event.above)] * size
+    likelier, other = inside[[event.direction, 1 - event.direction]]
+    return float(predicted_lower(likelier, size, other, size, failure_probability=failure_probability))
 
 
 def _searched(entry: Row, total: int, seed: int, progress: Callable[[str], None]) -> _Run:

@@ -354,35 +354,87 @@ def _monte_carlo_law(mechanism: Parallel, dataset1: Any, dataset2: Any, num_samp
     for side, dataset in enumerate((dataset1, dataset2)):
         draw = jax.jit(mechanism.sample_batch, static_argnums=2)
         outputs = np.asarray(draw(jax.random.key(side), np.asarray(dataset, np.float32), num_samples))
-        width = outputs.shape[1] // len(mechanism.parts)
-        total = np.zeros(num_samples)
-        for i, part in enumerate(mechanism.parts):
-            total += _log_ratio(part, outputs[:, i * width : (i + 1) * width], dataset1, dataset2)
-        losses.append(total)
+        losses.append(log_density(mechanism, outputs, dataset1) - log_density(mechanism, outputs, dataset2))
     loss = np.concatenate(losses)
     order = np.argsort(loss)
     weight = special.expit(loss[order]) / num_samples, special.expit(-loss[order]) / num_samples
     return PairLaw(*weight, "Monte Carlo")
 
 
-def _log_ratio(mechanism: SparseVector, outputs: np.ndarray, dataset1: Any, dataset2: Any) -> np.ndarray:
-    """log Pr[M(dataset1) = output] / Pr[M(dataset2) = output] of each row."""
+@singledispatch
+def log_density(mechanism: Any, outputs: np.ndarray, dataset: Any) -> np.ndarray:
+    """The log-density of every output, first axis of `outputs`, up to what all datasets share; nats, shape (n,)."""
+    raise TypeError(f"no density of {type(mechanism).__name__}")
+
+
+@log_density.register
+def _(mechanism: LaplaceNoise, outputs: np.ndarray, dataset: Any) -> np.ndarray:
+    values = np.repeat(np.ravel(np.asarray(dataset, float)), mechanism.copies)
+    return _laplaces(outputs.reshape(len(outputs), -1) - values, mechanism.scale)
+
+
+@log_density.register
+def _(mechanism: PrefixSum, outputs: np.ndarray, dataset: Any) -> np.ndarray:
+    return _laplaces(np.diff(outputs, axis=1, prepend=0.0) - np.asarray(dataset, float), 1 / mechanism.epsilon)
+
+
+@log_density.register
+def _(mechanism: TruncatedGeometric, outputs: np.ndarray, dataset: Any) -> np.ndarray:
+    return _logs(np.diff(np.array([0, *mechanism.cumulative(dataset)])) / mechanism.denominator)[outputs]
+
+
+@log_density.register
+def _(mechanism: Rappor, outputs: np.ndarray, dataset: Any) -> np.ndarray:
+    low, high = mechanism.rates
+    rates = np.where(mechanism.bloom(dataset), high, low)
+    return (np.log(rates) * (outputs == 1) + np.log1p(-rates) * (outputs == 0)).sum(axis=1)
+
+
+@log_density.register
+def _(mechanism: NoisyMaximum, outputs: np.ndarray, dataset: Any) -> np.ndarray:
+    if mechanism.publishes == "index":
+        return _logs(_argmax_law(mechanism, dataset))[outputs]
+    queries = np.asarray(dataset, float)
+    density, cumulative = _noise_law(mechanism, outputs - queries[:, None])
+    others = [np.prod(np.delete(cumulative, j, axis=0), axis=0) for j in range(len(queries))]
+    return _logs((density * np.array(others)).sum(axis=0))
+
+
+@log_density.register
+def _(mechanism: SparseVector, outputs: np.ndarray, dataset: Any) -> np.ndarray:
     if mechanism.value_scale is None:
-        patterns, p = sequences(mechanism, dataset1)
-        _, q = sequences(mechanism, dataset2)
-        return (np.log(p) - np.log(q))[_places(outputs.astype(np.int8), patterns)]
-    codes = np.where(np.isnan(outputs), -1, np.where(np.isneginf(outputs), 0, 1)).astype(np.int8)
-    patterns, published = _patterns(outputs.shape[1], mechanism.cutoff), np.where(codes == 1, outputs, np.inf)
-    place = _places(codes, patterns)
-    lowest, result = published.min(axis=1), np.zeros(len(outputs))
-    for sign, dataset in ((1, dataset1), (-1, dataset2)):
-        queries = np.asarray(dataset, float)
-        nodes, reached = _reached(mechanism, queries, patterns)
-        for index in range(len(patterns)):
-            rows = place == index
-            result[rows] += sign * np.log(np.interp(np.minimum(lowest[rows], nodes[-1]), nodes, reached[index]))
-        gap = np.where(codes == 1, np.abs(np.where(codes == 1, outputs, 0) - queries), 0.0)
-        result -= sign * gap.sum(axis=1) / mechanism.query_scale
+        codes, published = outputs.astype(np.int8), None
+    else:
+        codes = np.where(np.isnan(outputs), -1, np.where(np.isneginf(outputs), 0, 1)).astype(np.int8)
+        published = np.where(codes == 1, outputs - np.asarray(dataset, float), 0.0)
+    if published is None or mechanism.value_scale:
+        patterns, probabilities = sequences(mechanism, dataset)
+        found: np.ndarray = _logs(probabilities)[_places(codes, patterns)]
+        return found if published is None else found + _laplaces(published, mechanism.value_scale or 1.0)
+    patterns = _patterns(outputs.shape[1], mechanism.cutoff)
+    place, lowest = _places(codes, patterns), np.where(codes == 1, outputs, np.inf).min(axis=1)
+    nodes, reached = _reached(mechanism, np.asarray(dataset, float), patterns)
+    result = _laplaces(published, mechanism.query_scale)
+    for index in range(len(patterns)):
+        rows = place == index
+        result[rows] += np.log(np.interp(np.minimum(lowest[rows], nodes[-1]), nodes, reached[index]))
+    return result
+
+
+@log_density.register
+def _(mechanism: Parallel, outputs: np.ndarray, dataset: Any) -> np.ndarray:
+    parts = np.split(outputs, len(mechanism.parts), axis=1)
+    return np.sum([log_density(*pair, dataset) for pair in zip(mechanism.parts, parts, strict=True)], axis=0)
+
+
+def _logs(probabilities: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
+
+
+def _laplaces(noise: np.ndarray, scale: float) -> np.ndarray:
+    """The log-density of independent Laplace variables, shape (n, d), without its constant."""
+    result: np.ndarray = -np.abs(noise).sum(axis=1) / scale
     return result
 
 
