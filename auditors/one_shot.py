@@ -250,7 +250,7 @@ def choose_events(
     ]
 
     scorers, scores, split, additive = _orders(sampler, claim, split, training, effort, seed, progress, done)
-    one = split.selection and num_events == 1
+    single = bool(split.selection) and num_events == 1
     digest = hashlib.sha256(b"".join(encoded.tobytes() for _, encoded in first)).digest()
 
     def best(scorers: Sequence[Scorer], scores: Sequence[np.ndarray]) -> tuple[tuple[Event, ...], Rule | None]:
@@ -263,7 +263,7 @@ def choose_events(
             names=sampler.encoder.names,
             num_events=num_events,
         )
-        if not one or claim.kind != "dp" or claim.delta:
+        if not single or claim.kind != "dp" or claim.delta:
             return events, None
         place = next(index for index, scorer in enumerate(scorers) if scorer is events[0].scorer)
         own = [side[:, place] for side in scores]
@@ -271,8 +271,8 @@ def choose_events(
         return (events, None) if found is None else ((replace(events[0], predicted=found[1]),), found[0])
 
     events, rule = best(scorers, scores)
-    if one and additive is not None and events[0].scorer is additive.steps:
-        # Chosen once more, for the model that learns from the samples that chose, too.
+    if single and additive is not None and events[0].scorer is additive.steps:
+        # The model learns from the samples that chose it, too, and what to test of it is chosen from all it has seen.
         order, crossed = additive.fit(), additive.crossed()
         (event,), rule = best((order,), [side[:, None] for side in crossed])
         event, rule = _moved(event, rule, crossed, additive.scores(), sampler.encoder.names)

@@ -406,7 +406,12 @@ def test_samples_are_those_of_the_pair_that_is_reported(monkeypatch):
 
 def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatch):
     """A smooth additive model is fitted once more; what was chosen keeps its share of the outputs."""
-    learned, models = [], []
+    learned, models, seen = [], [], []
+    select = one_shot.select
+
+    def selects(orders, *scores, **named):
+        seen.append([np.sort(side[:, 0]) for side in scores])
+        return select(orders, *scores, **named)
 
     def learns(one, two, *_, **__):
         models.append(learners.SmoothAdditive(one, two))
@@ -421,12 +426,16 @@ def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatc
         add(self, side, rows)
 
     monkeypatch.setattr(one_shot, "learn", learns)
+    monkeypatch.setattr(one_shot, "select", selects)
     monkeypatch.setattr(learners.SmoothAdditive, "add", adds)
     monkeypatch.setattr(learners, "DRAWN_ROWS", 8_000)
     shift = np.array([0.3, -0.2, 0.1, 0.0])
     mechanism = dp.from_callable(lambda rng, on, size: rng.laplace(on * shift, size=(size, 4)), batched=True)
     found = run_audit(mechanism, 1.0, 0.0, claim=dp.PrivacyClaim(0.3), num_samples=60_000)
     assert added == [(0, 8_000, 4), (0, 2_000, 4), (1, 8_000, 4), (1, 2_000, 4)]
+    assert [len(side) for side in seen[0]] == [10_000, 10_000]
+    for last, crossed in zip(seen[1], models[0].crossed(), strict=True):
+        assert np.array_equal(last, np.sort(crossed))  # not by the model that has counted them
     event, rule = found.tested[0].event, found.tested[0].rule
     assert event.scorer is models[0].steps is not learned[0]
     assert f"{event.cut:.4g}" in event.description
