@@ -2,7 +2,7 @@
 
 An event is "score >= cut" or "score < cut" with a direction, the dataset under which it should be likelier. Scorers are
 learned on training samples (`dpassay.auditors.learners`), cuts chosen on selection samples (a table of very few
-outcomes of several columns has both from all of them, and a smooth additive model that wins by cross-fitting),
+outcomes of several columns has both from all of them, and a smooth additive model by cross-fitting),
 and the counts that decide come from test samples which neither has seen: the search cannot cause a false refutation,
 whatever it finds. Every distinct score is a possible cut, ties stay together, and each cut is judged by the lower bound
 that the test would report if both probabilities were as unfavorable as luck may jointly explain, so that small lucky
@@ -150,7 +150,7 @@ class Learned(NamedTuple):
 
     Attributes:
         scorers: at least one.
-        additive: the smooth model whose steps are among them, to be fitted once more to more samples; maybe none.
+        additive: a smooth model that has counted the samples; maybe none.
     """
 
     scorers: tuple[Scorer, ...]
@@ -211,7 +211,7 @@ def learn(
     stacks = [scorer for scorer in scorers if isinstance(scorer, Stack)]
     if draw is None or weights is not None or not stacks:
         return Learned(promising)
-    additive = SmoothAdditive(*rest)
+    additive = SmoothAdditive(one, two)
 
     def counted(side: int, number: int) -> np.ndarray:
         rows = draw(side, number)
@@ -219,7 +219,7 @@ def learn(
         return rows
 
     refined = refine(stacks[-1], counted, size, discrete, seed=seed)
-    return Learned((*promising, *refined, additive.fit()), additive)
+    return Learned((*promising, *refined), additive)
 
 
 def learn_few(
@@ -261,10 +261,10 @@ def select(
     num_events: int = 1,
     names: Sequence[str] | None = None,
 ) -> tuple[Event, ...]:
-    """Chooses events by the bound they promise, on samples that no scorer was learned from.
+    """Chooses events by the bound they promise, on scores of samples that the scores were not learned from.
 
     Args:
-        scorers: as `learn` gives them.
+        scorers: as `learn` gives them, or models that are cross-fitted.
         scores1: of samples under dataset 1, shape (n1, len(scorers)).
         scores2: under dataset 2, shape (n2, len(scorers)).
         points: (epsilon, delta) pairs at which the claim may be judged.

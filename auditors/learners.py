@@ -52,7 +52,7 @@ PRECISIONS = 4, 2, 1  # powers of ten to start from: of a smooth model's bends, 
 POWERS = set(range(8))
 CLIMBED = 1024  # bins by which they are chosen
 FOLDS = 4  # of a smooth model's samples, each of which the models for the others' scores learn from
-KEPT_CODES = 1 << 29  # bytes
+KEPT_CODES = 1 << 28  # bytes of either side
 BOOSTING_ROWS = 100_000  # per side, or MANY
 NETWORK_STEPS, NETWORK_STEPS_MANY = 2000, 6000
 NETWORK_BATCH = 2048  # per side
@@ -446,8 +446,8 @@ class SmoothAdditive:
         self._bottom = np.full((1, one.shape[1]), -np.inf, np.float32)  # in the first bin of every column
         self._met, self._excess = np.zeros((FOLDS, ends[-1], ends[-1])), np.zeros((FOLDS, ends[-1]))
         self._kept: list[list[list[np.ndarray]]] = [[[] for _ in range(FOLDS)] for _ in (0, 1)]
-        self._room = KEPT_CODES
-        both = np.array(codes)
+        self._room = [KEPT_CODES, KEPT_CODES]
+        both = np.array(codes, np.uint8).reshape(len(codes), len(one) + len(two))
         self._count(0, both[:, : len(one)])
         self._count(1, both[:, len(one) :])
 
@@ -457,8 +457,8 @@ class SmoothAdditive:
 
     def _count(self, side: int, codes: np.ndarray) -> None:
         """Counts samples of a side by their bins, uint8 of shape (columns, n), and keeps them while there is room."""
-        keeps = codes.nbytes <= self._room
-        self._room -= codes.nbytes if keeps else 0
+        keeps = codes.nbytes <= self._room[side]
+        self._room[side] -= codes.nbytes if keeps else 0
         sizes = [span.stop - span.start for span in self._spans]
         for fold, (met, excess) in enumerate(zip(self._met, self._excess, strict=True)):
             part = codes[:, fold::FOLDS]
@@ -482,7 +482,7 @@ class SmoothAdditive:
 
         @functools.cache
         def evidence(powers: tuple[int, ...]) -> float:
-            return _likeliest(met[:first, :first], excess[:first], prior(powers, first))[0]
+            return _evidence(met[:first, :first], excess[:first], prior(powers, first))
 
         best: tuple[int, ...] = PRECISIONS
         before: tuple[int, ...] = ()
@@ -498,7 +498,7 @@ class SmoothAdditive:
 
     def _model(self, met: np.ndarray, excess: np.ndarray) -> Steps:
         """Of these counts, with the precisions found last."""
-        heights = _likeliest(met, excess, self._prior)[1]
+        heights, _ = _likeliest(met, excess, self._prior)
         used = zip(self.columns, self._edges, self._spans, strict=True)
         tables = {place: (edges, heights[span]) for place, edges, span in used}
         return Steps.build(tables, "smooth additive model", derived=False)
@@ -554,12 +554,17 @@ def _tells(codes: np.ndarray, flags: np.ndarray) -> bool:
     return not np.any((marked > 0) & (rest > 0))
 
 
-def _likeliest(met: np.ndarray, excess: np.ndarray, prior: np.ndarray) -> tuple[float, np.ndarray]:
-    """The log-evidence of a precision of the heights (MacKay 1992), up to a constant, and the likeliest heights."""
+def _likeliest(met: np.ndarray, excess: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The likeliest heights, whose prior has this precision, and the factor of their curvature."""
     factor = cholesky(met / 4 + prior, lower=True)  # the logistic loss's curvature at even odds is 1/4
-    heights = cho_solve((factor, True), excess)
+    return cho_solve((factor, True), excess), factor
+
+
+def _evidence(met: np.ndarray, excess: np.ndarray, prior: np.ndarray) -> float:
+    """The log-evidence of a precision of the heights (MacKay 1992), up to a constant."""
+    heights, factor = _likeliest(met, excess, prior)
     gained = np.log(np.diag(cholesky(prior, lower=True))).sum() - np.log(np.diag(factor)).sum()
-    return float(excess @ heights / 2 + gained), heights
+    return float(excess @ heights / 2 + gained)
 
 
 def _codes(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -595,10 +600,11 @@ def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator
         yield [draw(side, size) for side in (0, 1)]
 
 
-def parts_of(num_samples: int) -> Iterator[int]:
-    """Sizes of the parts in which so many samples fit into memory."""
-    for start in range(0, num_samples, DRAWN_ROWS):
-        yield min(DRAWN_ROWS, num_samples - start)
+def parts_of(num_samples: int, most: int | None = None) -> Iterator[int]:
+    """Sizes of the parts, by default DRAWN_ROWS at most, in which so many samples fit into memory."""
+    most = most or DRAWN_ROWS
+    for start in range(0, num_samples, most):
+        yield min(most, num_samples - start)
 
 
 def _fit_both(binned: Binned, *, seed: int) -> tuple[Steps, Network]:

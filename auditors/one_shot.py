@@ -1,4 +1,5 @@
-"""The fixed-sample procedure: learn on one part of the samples, choose on a second, test on the rest.
+"""The fixed-sample procedure: learn on one part of the samples, choose on a second, test on the rest; a smooth additive
+model learns from both and is chosen by cross-fitting.
 
 One event in one direction at one point of the claim, or one rule of guesses, is fixed before the test samples are
 drawn, so the exact test needs no correction for the search; several pairs of datasets split the failure probability
@@ -42,6 +43,7 @@ SUGGESTED = 20  # events of rare outputs whose bound is predicted
 LARGEST_TRAINING = 1_000_000
 LARGEST_SELECTION = 1 << 24  # they are kept, unlike those of the test
 LEAST_REFINING, LARGEST_REFINING = 500_000, 4_000_000
+SCORED_ROWS = 1 << 20  # scored at a time where they are also learned from
 BRACKETS = 101  # parameters of a curve tried at once
 
 
@@ -212,7 +214,7 @@ def _rare(
     best: Event | None = None
     for item in suggest(encoder, rows, census.trials, inner, points)[:SUGGESTED]:
         bound = promised(item.counts, item.event.point, num_test, failure_probability, TRIED * len(encoder.names))
-        if best is None or bound - item.event.point[0] > best.predicted - best.point[0]:
+        if best is None or bound - item.event.point[0] > _promise(best):
             best = replace(item.event, predicted=bound)
     return None if best is None else (best, encoder)
 
@@ -249,9 +251,8 @@ def choose_events(
         for side, (_, encoded) in enumerate(first)
     ]
 
-    scorers, scores, split, additive = _orders(sampler, claim, split, training, effort, seed, progress, done)
     single = bool(split.selection) and num_events == 1
-    digest = hashlib.sha256(b"".join(encoded.tobytes() for _, encoded in first)).digest()
+    scorers, scores, split, additive = _orders(sampler, claim, split, training, effort, single, seed, progress, done)
 
     def best(scorers: Sequence[Scorer], scores: Sequence[np.ndarray]) -> tuple[tuple[Event, ...], Rule | None]:
         events = select(
@@ -267,24 +268,30 @@ def choose_events(
             return events, None
         place = next(index for index, scorer in enumerate(scorers) if scorer is events[0].scorer)
         own = [side[:, place] for side in scores]
+        digest = hashlib.sha256(b"".join(encoded.tobytes() for _, encoded in first)).digest()
         found = choose_rule(events[0], own, split.test, failure_probability, seed=int.from_bytes(digest))
         return (events, None) if found is None else ((replace(events[0], predicted=found[1]),), found[0])
 
     events, rule = best(scorers, scores)
-    if single and additive is not None and events[0].scorer is additive.steps:
-        # The model learns from the samples that chose it, too, and what to test of it is chosen from all it has seen.
+    if additive is not None:
         order, crossed = additive.fit(), additive.crossed()
-        (event,), rule = best((order,), [side[:, None] for side in crossed])
-        event, rule = _moved(event, rule, crossed, additive.scores(), sampler.encoder.names)
-        events = (event,)
+        (other,), by_other = best((order,), [side[:, None] for side in crossed])
+        if _promise(other) > _promise(events[0]):
+            other, rule = _moved(other, by_other, crossed, additive.scores(), sampler.encoder.names)
+            events = (other,)
     sampler.census = None
     if census is not None:
         rare = _rare(sampler, census, first, claim, split.test, failure_probability)
-        if rare is not None and rare[0].predicted - rare[0].point[0] > events[0].predicted - events[0].point[0]:
+        if rare is not None and _promise(rare[0]) > _promise(events[0]):
             sampler.encoder = rare[1]
             rows = [np.asarray(rare[1].features(outputs))[:PICTURED] for outputs, _ in first]
             return Chosen((rare[0],), split, rows)
     return Chosen(events, split, [rows[:PICTURED] for rows in training], rule)
+
+
+def _promise(event: Event) -> float:
+    """How far beyond the claim its bound is expected, nats."""
+    return event.predicted - event.point[0]
 
 
 def _orders(
@@ -293,14 +300,15 @@ def _orders(
     split: Plan,
     training: Sequence[np.ndarray],
     effort: str,
+    single: bool,
     seed: int,
     progress: Say,
     done: Callable[[], float] | None,
 ) -> tuple[tuple[Scorer, ...], Sequence[np.ndarray], Plan, SmoothAdditive | None]:
     """Orders of outputs; the scores of either side's samples that choose among their events; the plan that is left.
 
-    The smooth additive model, if there is one, has counted the samples that choose, but its order among the others
-    knows nothing of them.
+    Where a `single` event is to be chosen, there may be a smooth additive model, which has counted those samples, too;
+    for several events its order is one of the others.
     """
     encoder = sampler.encoder
 
@@ -334,6 +342,8 @@ def _orders(
         split = split.refined()
     if not split.selection:
         return scorers, [score(side, scorers) for side in training], split, None
+    if additive is not None and not single:
+        scorers, additive = (*scorers, additive.fit()), None
     if not whole:
         inner = tails.low, tails.high
         apart = suggest(encoder, training, [len(side) for side in training], inner, claim.own_nulls)
@@ -345,7 +355,7 @@ def _orders(
         if additive is None:
             return sampler.scores(side, "selection", split.selection, scorers)
         parts = []
-        for size in parts_of(split.selection):
+        for size in parts_of(split.selection, SCORED_ROWS):
             rows = sampler.scores(side, "selection", size, (*scorers, *read))
             additive.add(side, rows[:, len(scorers) :])
             parts.append(rows[:, : len(scorers)].copy())
@@ -358,14 +368,34 @@ def _orders(
 def _moved(
     event: Event, rule: Rule | None, crossed: Sequence[np.ndarray], scores: Sequence[np.ndarray], names: Sequence[str]
 ) -> tuple[Event, Rule | None]:
-    """What was chosen by the cross-fitted scores of either side, shape (n,), at the same shares of the scores."""
+    """What was chosen by the cross-fitted scores of either side, shape (n,), at the same shares of the scores.
+
+    Scores that are tied stay together: the event's with it, a rule's where most of them are.
+    """
     before, after = np.sort(np.concatenate(crossed)), np.sort(np.concatenate(scores))
 
-    def moved(cut: float) -> float:
-        here = after[min(int(np.searchsorted(before, np.float32(cut))), len(after) - 1)]
-        lower = int(np.searchsorted(after, here))
-        return short(after[lower - 1] if lower else -np.inf, here)
+    def moved(cut: float, ties: bool | None = None) -> float:
+        """A cut with tied scores above it, if `ties`, below it, or where most of them are to be."""
+        rank = int(np.searchsorted(before, np.float32(cut)))
+        tied = after[min(rank, len(after) - 1)]
+        low, high = int(np.searchsorted(after, tied)), int(np.searchsorted(after, tied, side="right"))
+        if rank == low or ties is None:
+            ties = rank - low <= high - rank
+        if not ties and high == len(after):
+            return float(np.nextafter(tied, np.float32(np.inf)))
+        place = low if ties else high
+        return short(after[place - 1] if place else -np.inf, after[place])
 
-    cut = moved(event.cut)
+    cut = moved(event.cut, event.above)
     event = replace(event, cut=cut, description=event.scorer.describe(cut, event.above, tuple(names)))
-    return event, None if rule is None else replace(rule, cuts=tuple(map(moved, rule.cuts)))
+    if rule is None:
+        return event, None
+    cuts, weights = list[float](), [rule.weights[0]]
+    for old, weight in zip(rule.cuts, rule.weights[1:], strict=True):
+        here = moved(old)
+        if cuts and cuts[-1] == here:  # no output is between them any more
+            weights[-1] = weight
+        else:
+            cuts.append(here)
+            weights.append(weight)
+    return event, replace(rule, cuts=tuple(cuts), weights=tuple(weights))

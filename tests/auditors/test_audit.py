@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import dpassay as dp
-from dpassay.auditors import anytime, betting, events, guesses, learners, one_shot, sampling
+from dpassay.auditors import anytime, betting, events, guesses, learners, one_shot, sampling, scorers
 from dpassay.auditors.audit import _samplers, limit_of, run_audit
 from dpassay.core.progress import share_of
 from dpassay.replay import check
@@ -405,7 +405,7 @@ def test_samples_are_those_of_the_pair_that_is_reported(monkeypatch):
 
 
 def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatch):
-    """A smooth additive model is fitted once more; what was chosen keeps its share of the outputs."""
+    """By a smooth additive model, whose events are chosen by what it says of samples that it has not counted."""
     learned, models, seen = [], [], []
     select = one_shot.select
 
@@ -415,8 +415,8 @@ def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatc
 
     def learns(one, two, *_, **__):
         models.append(learners.SmoothAdditive(one, two))
-        learned.append(models[0].fit())
-        return events.Learned((learned[0],), models[0])
+        learned.append(models[-1].fit())
+        return events.Learned((scorers.Column(np.int32(3)),), models[-1])
 
     added = []
     add = learners.SmoothAdditive.add
@@ -428,7 +428,7 @@ def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatc
     monkeypatch.setattr(one_shot, "learn", learns)
     monkeypatch.setattr(one_shot, "select", selects)
     monkeypatch.setattr(learners.SmoothAdditive, "add", adds)
-    monkeypatch.setattr(learners, "DRAWN_ROWS", 8_000)
+    monkeypatch.setattr(one_shot, "SCORED_ROWS", 8_000)
     shift = np.array([0.3, -0.2, 0.1, 0.0])
     mechanism = dp.from_callable(lambda rng, on, size: rng.laplace(on * shift, size=(size, 4)), batched=True)
     found = run_audit(mechanism, 1.0, 0.0, claim=dp.PrivacyClaim(0.3), num_samples=60_000)
@@ -446,6 +446,13 @@ def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatc
     told = (np.abs(rows) - np.abs(rows - shift)).sum(axis=1)
     before, after = (np.corrcoef(told, order(rows))[0, 1] for order in (learned[0], event.scorer))
     assert after > before > 0.9
+    sampler = sampling.Sampler(mechanism, 1.0, 0.0)
+    several = one_shot.choose_events(
+        sampler, dp.PrivacyClaim(0.3), one_shot.plan(60_000), failure_probability=0.1, num_events=3
+    )
+    assert [len(side) for side in seen[2]] == [10_000, 10_000]  # its order is one of the others
+    assert models[1].steps in [each.scorer for each in several.events]
+    assert len(seen) == 3
 
 
 @pytest.mark.parametrize("above", [True, False])
@@ -465,6 +472,32 @@ def test_moved_cuts_keep_their_share_of_the_scores(above):
     assert (low, cut) == (np.float32(min(map(np.min, scores))), moved.cut)
     assert max(map(np.max, scores)) == pytest.approx(high, rel=0.05)
     assert one_shot._moved(event, None, crossed, scores, ("a", "b", "c"))[1] is None
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_moved_cuts_keep_ties_together(sign):
+    """An output that cross-fitting gives four scores has one in the end, wherever a cut was between them."""
+    order = learners.SmoothAdditive(*np.random.default_rng(3).normal(size=(2, 9_000, 3)).astype(np.float32)).fit()
+    common = np.linspace(-1, 1, 900)
+    crossed = [np.concatenate([common, np.repeat(sign * np.array([3.0, 3.1, 3.2, 3.3]), 25)])] * 2
+    scores = [np.concatenate([common, np.repeat(sign * 3.15, 100)]).astype(np.float32)] * 2
+
+    def moved(cut, *cuts):
+        event = events.Event(order, sign * cut, sign > 0, 0, (0.5, 0.0), "", 0.7)
+        rule = guesses.Rule(order, cuts, (5, 3, 2, 1), 5)
+        return one_shot._moved(event, rule, crossed, scores, ("a", "b", "c"))
+
+    for cut in (2.9, 3.05, 3.15, 3.25):
+        event, rule = moved(cut, *sorted(sign * np.array([2.0, 3.05, 3.25])))
+        assert ((scores[0] >= event.cut) == (sign > 0)).sum() == 100  # never an event without what told
+        assert rule is not None
+        place = int(np.searchsorted(np.array(rule.cuts, np.float32), np.float32(sign * 3.15), side="right"))
+        assert rule.weights[place] == (2 if sign > 0 else 3)  # where half of them were
+    _, rule = moved(3.15, *(sign * np.array([3.3, 3.2, 3.05]))[:: -int(sign)])
+    assert rule is not None
+    assert len(rule.weights) == len(rule.cuts) + 1
+    assert list(rule.cuts) == sorted(set(rule.cuts))
+    assert len(rule.cuts) == 2
 
 
 def short_run(mechanism, folder) -> dp.Audit:

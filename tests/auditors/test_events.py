@@ -151,11 +151,16 @@ def test_more_scorers_go_on_where_more_samples_can_be_drawn(generator, monkeypat
     one, two = sides = [sparse_vector(generator, side, 10_000, 1.0) for side in (0, 1)]
     names, discrete = ("a", "b", "c", "d"), (False,) * 4
     assert len(learn(one, two, names, discrete).scorers) == 6
-    more, _ = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))
-    assert len(more) > 6
-    assert more[-1].name == "smooth additive model"
-    none, _ = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 0))
-    assert (len(none), none[-1].name) == (7, "smooth additive model")
+    more = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 1))
+    assert len(more.scorers) > 6
+    none = learn(one, two, names, discrete, more=(lambda side, size: sides[side], 0))
+    assert len(none.scorers) == 6
+    counted = []
+    for found in (more, none):
+        assert found.additive is not None
+        found.additive.fit()
+        counted.append([len(side) for side in found.additive.scores()])
+    assert counted == 2 * [[10_000, 10_000]]
 
 
 def test_a_table_of_few_outcomes_is_learned_from_all_samples_that_choose(generator):

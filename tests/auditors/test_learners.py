@@ -397,7 +397,7 @@ def test_kept_samples_are_scored_as_rows_are_and_crossed_by_models_without_them(
     own, other = (stats.ttest_ind(*found).statistic for found in (model.scores(), model.crossed()))
     assert own > 6
     assert abs(other) < 4
-    monkeypatch.setattr(learners, "KEPT_CODES", 3 * 45_000)
+    monkeypatch.setattr(learners, "KEPT_CODES", 3 * 25_000)
     small = SmoothAdditive(*(side[:20_000] for side in sides))
     small.add(0, sides[0][20_000:, small.columns])
     assert np.array_equal(small.fit().heights, order.heights) is False

@@ -157,7 +157,14 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
     seconds = round(statistics.median(result["seconds"] for result in results), 1)
     learner = statistics.mode(result["scorer"] for result in results)
     expected = statistics.fmean(result["expected"] for result in results)
-    bounds = [mean, spread, statistics.fmean(strict), expected, law["best"], f"{expected / law['best']:.3f}"]
+    bounds = [
+        mean,
+        spread,
+        statistics.fmean(strict),
+        expected,
+        law["best"],
+        f"{expected / law['best']:.3f}" if law["best"] else "",
+    ]
     true = law["epsilon"] if math.isfinite(law["epsilon"]) else "inf"
     run = [entry.name, found_by, total, seconds, learner, f"{probability:.2g}"]
     return [*run, *bounds, true, *compared, "; ".join(remarks)]
