@@ -455,6 +455,31 @@ def test_the_samples_that_choose_are_learned_from_when_that_is_of_use(monkeypatc
     assert len(seen) == 3
 
 
+def test_an_order_that_promises_more_than_the_smooth_model_is_kept(monkeypatch):
+    """The columns tell nothing one by one, their product much."""
+
+    class Product:
+        name = "product"
+
+        def __call__(self, rows):
+            return (rows[:, 0] * rows[:, 1]).astype(np.float32)
+
+        def describe(self, cut, above, names):
+            return "product"
+
+    def learns(one, two, *_, **__):
+        return events.Learned((Product(),), learners.SmoothAdditive(one, two))
+
+    def draw(rng, on, size):
+        first, second = rng.normal(size=(2, size))
+        return np.column_stack([first, second + 0.5 * on * first])
+
+    monkeypatch.setattr(one_shot, "learn", learns)
+    found = run_audit(dp.from_callable(draw, batched=True), 1.0, 0.0, claim=dp.PrivacyClaim(0.3), num_samples=60_000)
+    assert found.tested[0].event.scorer.name == "product"
+    assert bound_of(found) > 0.3
+
+
 @pytest.mark.parametrize("above", [True, False])
 def test_moved_cuts_keep_their_share_of_the_scores(above):
     generator = np.random.default_rng(3)
