@@ -508,7 +508,7 @@ class SmoothAdditive:
         return [np.concatenate([self._scored(self.steps, part) for part in side]) for side in self._kept]
 
     def crossed(self) -> list[np.ndarray]:
-        """The same, every sample by a model with the same precisions that has not counted it."""
+        """The same scores, shape (n,) of either side, by models with the same precisions that have not counted them."""
         met, excess = self._met.sum(axis=0), self._excess.sum(axis=0)
         models = [self._model(met - own, excess - other) for own, other in zip(self._met, self._excess, strict=True)]
         return [np.concatenate([self._scored(*pair) for pair in zip(models, side, strict=True)]) for side in self._kept]
