@@ -2,11 +2,11 @@
 
 An event is "score >= cut" or "score < cut" with a direction, the dataset under which it should be likelier. Scorers are
 learned on training samples (`dpassay.auditors.learners`), cuts chosen on selection samples (a table of very few
-outcomes of several columns has both from all of them, and a smooth additive model by cross-fitting),
-and the counts that decide come from test samples which neither has seen: the search cannot cause a false refutation,
-whatever it finds. Every distinct score is a possible cut, ties stay together, and each cut is judged by the lower bound
-that the test would report if both probabilities were as unfavorable as luck may jointly explain, so that small lucky
-events do not win (the winner's curse).
+outcomes of several columns has both from all of them, and a smooth additive model by cross-fitting), and the counts
+that decide come from test samples which neither has seen: the search cannot cause a false refutation, whatever it
+finds. Every distinct score is a possible cut, ties stay together, and each cut is judged by the lower bound that the
+test would report if both probabilities were as unfavorable as luck may jointly explain, so that small lucky events do
+not win (the winner's curse).
 """
 
 from collections.abc import Callable, Sequence

@@ -406,7 +406,7 @@ def refine(
 
 
 class SmoothAdditive:
-    """An additive model whose steps are smooth along each column, from samples that are counted and forgotten.
+    """An additive model whose steps are smooth along each column, from how often its bins meet in the samples.
 
     P-splines (Eilers and Marx 1996) by least squares: where log-ratios are far below 1, the dataset regressed on the
     bins of all columns together is the logistic regression, and needs no more of the samples than how often two bins
@@ -414,8 +414,8 @@ class SmoothAdditive:
     goes. So are those that three columns in a row have at one value: what a mechanism leaks at one place of a sequence
     says what it leaks at the next. It reads the first MAX_COLUMNS columns that vary and that no other tells.
 
-    Some of the samples are kept as the numbers of their bins, so that they can be scored by models that saw the others
-    only (cross-fitting): what such scores promise of the model of all of them rests on all of them.
+    Samples are kept as the numbers of their bins while there is room, so that each can be scored by a model of the
+    others (cross-fitting): such scores tell what the order is worth, without flattery, from the samples it is made of.
 
     Attributes:
         columns: that it reads, indices into those of the samples.
@@ -443,7 +443,9 @@ class SmoothAdditive:
             if len(codes) == MAX_COLUMNS:
                 break
         self._spans = [slice(*pair) for pair in itertools.pairwise(ends)]  # of each column's bins among all
-        self._bottom = np.full((1, one.shape[1]), -np.inf, np.float32)  # in the first bin of every column
+        self._rows = np.full((ends[-1], one.shape[1]), -np.inf, np.float32)  # one of every bin, else in the first ones
+        for place, edges, span in zip(self.columns, self._edges, self._spans, strict=True):
+            self._rows[span.start + 1 : span.stop, place] = edges
         self._met, self._excess = np.zeros((FOLDS, ends[-1], ends[-1])), np.zeros((FOLDS, ends[-1]))
         self._kept: list[list[list[np.ndarray]]] = [[[] for _ in range(FOLDS)] for _ in (0, 1)]
         self._room = [KEPT_CODES, KEPT_CODES]
@@ -515,17 +517,13 @@ class SmoothAdditive:
 
     def _scored(self, model: Steps, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Kept samples' scores, which sums of multiples of one power of two give exactly."""
-        base = model(self._bottom)
-        tables = []
-        for place, edges in zip(self.columns, self._edges, strict=True):
-            rows = np.repeat(self._bottom, len(edges) + 1, axis=0)
-            rows[1:, place] = edges
-            tables.append(model(rows) - base)
+        heights = model(self._rows)
+        base = heights[0]
         found = []
         for codes in parts:
-            total = np.full(codes.shape[1], base[0])
-            for table, code in zip(tables, codes, strict=True):
-                total += table[code]
+            total = np.full(codes.shape[1], base)
+            for span, code in zip(self._spans, codes, strict=True):
+                total += (heights[span] - base)[code]
             found.append(total)
         return np.concatenate(found)
 
@@ -596,13 +594,12 @@ class _Curve:
 
 def _drawn(draw: Callable[[int, int], np.ndarray], num_samples: int) -> Iterator[list[np.ndarray]]:
     """Samples of both sides, in parts that fit into memory."""
-    for size in parts_of(num_samples):
+    for size in parts_of(num_samples, DRAWN_ROWS):
         yield [draw(side, size) for side in (0, 1)]
 
 
-def parts_of(num_samples: int, most: int | None = None) -> Iterator[int]:
-    """Sizes of the parts, by default DRAWN_ROWS at most, in which so many samples fit into memory."""
-    most = most or DRAWN_ROWS
+def parts_of(num_samples: int, most: int) -> Iterator[int]:
+    """Sizes of parts of so many samples."""
     for start in range(0, num_samples, most):
         yield min(most, num_samples - start)
 

@@ -1,9 +1,9 @@
-"""The fixed-sample procedure: learn on one part of the samples, choose on a second, test on the rest; a smooth additive
-model learns from both and is chosen by cross-fitting.
+"""The fixed-sample procedure: learn on one part of the samples, choose on a second, test on the rest.
 
-One event in one direction at one point of the claim, or one rule of guesses, is fixed before the test samples are
-drawn, so the exact test needs no correction for the search; several pairs of datasets split the failure probability
-evenly. The scheme is that of DP-Sniper (Bichsel et al. 2021), without its cap on what can be reported.
+A smooth additive model learns from the first two parts and is chosen from by cross-fitting. One event in one direction
+at one point of the claim, or one rule of guesses, is fixed before the test samples are drawn, so the exact test needs
+no correction for the search; several pairs of datasets split the failure probability evenly. The scheme is that of DP-
+Sniper (Bichsel et al. 2021), without its cap on what can be reported.
 """
 
 import hashlib
@@ -240,8 +240,8 @@ def choose_events(
     """
     progress(f"learning events from {split.training:,} samples per dataset")
     first = [sampler.outputs(side, "training", min(split.training, FIRST)) for side in (0, 1)]
-    census = None
-    if split.selection and num_events == 1:  # several events share their columns
+    single, census = bool(split.selection) and num_events == 1, None
+    if single:  # several events share their columns
         region = Region.fit(sampler.encoder, [encoded for _, encoded in first], SHARE / (2 * first[0][1].shape[1]))
         census = sampler.census = Census(region)
         for side, drawn in enumerate(first):
@@ -251,7 +251,6 @@ def choose_events(
         for side, (_, encoded) in enumerate(first)
     ]
 
-    single = bool(split.selection) and num_events == 1
     scorers, scores, split, additive = _orders(sampler, claim, split, training, effort, single, seed, progress, done)
 
     def best(scorers: Sequence[Scorer], scores: Sequence[np.ndarray]) -> tuple[tuple[Event, ...], Rule | None]:

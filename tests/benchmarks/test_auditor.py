@@ -73,10 +73,8 @@ def test_the_expected_bound_has_none_of_the_test_s_luck(cut, monkeypatch):
 
 def test_the_expected_bound_of_guesses_is_that_of_their_rates(monkeypatch):
     monkeypatch.setattr(audit_runs, "FURTHER", 400_000)
-    scorer, rates = (
-        Column(np.int32(0)),
-        np.diff([stats.laplace(mean, 10.0).cdf([-20, 0, 30, np.inf]) for mean in (0, 1)]),
-    )
+    scorer = Column(np.int32(0))
+    rates = np.diff([stats.laplace(mean, 10.0).cdf([-20, 0, 30, np.inf]) for mean in (0, 1)])
     rule = Rule(scorer, (-20.0, 0.0, 30.0), (0, 2, 0, -3), 1)
     levels = tuple(
         (weight, *(rates[side, place] * 10**6 for side in sides))

@@ -107,13 +107,13 @@ def _expected(run: _Run, mechanism: Any) -> float:
     """
     from dpassay.auditors.fixed_sample import predicted_lower
     from dpassay.auditors.guesses import levels_of, predicted
-    from dpassay.auditors.learners import parts_of
+    from dpassay.auditors.learners import DRAWN_ROWS, parts_of
     from dpassay.auditors.scorers import compiled
 
     event, rule = run.item.event, run.item.rule
     cuts = np.array((event.cut,) if rule is None else rule.cuts, np.float32)
     rates = np.zeros((2, len(cuts) + 1))
-    for size in parts_of(FURTHER):
+    for size in parts_of(FURTHER, DRAWN_ROWS):
         for side in (0, 1):
             outputs, encoded = run.sampler.outputs(side, "test", size)
             scores = np.asarray(compiled(event.scorer, run.sampler.encoder.filled(encoded)))

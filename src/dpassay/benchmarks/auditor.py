@@ -157,14 +157,8 @@ def _cells(entry: Row, found_by: str, total: int, results: Sequence[dict[str, An
     seconds = round(statistics.median(result["seconds"] for result in results), 1)
     learner = statistics.mode(result["scorer"] for result in results)
     expected = statistics.fmean(result["expected"] for result in results)
-    bounds = [
-        mean,
-        spread,
-        statistics.fmean(strict),
-        expected,
-        law["best"],
-        f"{expected / law['best']:.3f}" if law["best"] else "",
-    ]
+    share = f"{expected / law['best']:.3f}" if law["best"] else ""
+    bounds = [mean, spread, statistics.fmean(strict), expected, law["best"], share]
     true = law["epsilon"] if math.isfinite(law["epsilon"]) else "inf"
     run = [entry.name, found_by, total, seconds, learner, f"{probability:.2g}"]
     return [*run, *bounds, true, *compared, "; ".join(remarks)]

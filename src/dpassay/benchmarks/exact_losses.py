@@ -122,8 +122,7 @@ def _(mechanism: PrefixSum, dataset1: Any, dataset2: Any) -> PairLaw:
 
 @pair_law.register
 def _(mechanism: TruncatedGeometric, dataset1: Any, dataset2: Any) -> PairLaw:
-    p, q = (np.diff(np.array([0, *mechanism.cumulative(c)])) / mechanism.denominator for c in (dataset1, dataset2))
-    return PairLaw(p, q)
+    return PairLaw(_geometric_law(mechanism, dataset1), _geometric_law(mechanism, dataset2))
 
 
 @pair_law.register
@@ -277,6 +276,10 @@ def _shifts(losses: np.ndarray) -> PairLaw:
     return PairLaw(total1, total2, "grid")
 
 
+def _geometric_law(mechanism: TruncatedGeometric, count: int) -> np.ndarray:
+    return np.diff(np.array([0, *mechanism.cumulative(count)])) / mechanism.denominator
+
+
 def _noise_law(mechanism: NoisyMaximum, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Density and cumulative probability of the noise."""
     if mechanism.noise == "laplace":
@@ -288,9 +291,14 @@ def _noise_law(mechanism: NoisyMaximum, z: np.ndarray) -> tuple[np.ndarray, np.n
 def _argmax_law(mechanism: NoisyMaximum, dataset: Any) -> np.ndarray:
     queries = np.asarray(dataset, float)
     nodes, weights = _panels(queries, mechanism.scale, mechanism.scale)
-    density, cumulative = _noise_law(mechanism, nodes - queries[:, None])
+    return (weights * _largest_law(mechanism, queries, nodes)).sum(axis=1)
+
+
+def _largest_law(mechanism: NoisyMaximum, queries: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The density of each noisy query at `values`, shape (n,), where it is the largest: shape (queries, n)."""
+    density, cumulative = _noise_law(mechanism, values - queries[:, None])
     others = [np.prod(np.delete(cumulative, j, axis=0), axis=0) for j in range(len(queries))]
-    return np.array([(weights * density[j] * others[j]).sum() for j in range(len(queries))])
+    return density * np.array(others)
 
 
 def _maximum_law(mechanism: NoisyMaximum, *datasets: Any) -> PairLaw:
@@ -380,7 +388,7 @@ def _(mechanism: PrefixSum, outputs: np.ndarray, dataset: Any) -> np.ndarray:
 
 @log_density.register
 def _(mechanism: TruncatedGeometric, outputs: np.ndarray, dataset: Any) -> np.ndarray:
-    return _logs(np.diff(np.array([0, *mechanism.cumulative(dataset)])) / mechanism.denominator)[outputs]
+    return _logs(_geometric_law(mechanism, dataset))[outputs]
 
 
 @log_density.register
@@ -394,27 +402,22 @@ def _(mechanism: Rappor, outputs: np.ndarray, dataset: Any) -> np.ndarray:
 def _(mechanism: NoisyMaximum, outputs: np.ndarray, dataset: Any) -> np.ndarray:
     if mechanism.publishes == "index":
         return _logs(_argmax_law(mechanism, dataset))[outputs]
-    queries = np.asarray(dataset, float)
-    density, cumulative = _noise_law(mechanism, outputs - queries[:, None])
-    others = [np.prod(np.delete(cumulative, j, axis=0), axis=0) for j in range(len(queries))]
-    return _logs((density * np.array(others)).sum(axis=0))
+    return _logs(_largest_law(mechanism, np.asarray(dataset, float), outputs).sum(axis=0))
 
 
 @log_density.register
 def _(mechanism: SparseVector, outputs: np.ndarray, dataset: Any) -> np.ndarray:
     if mechanism.value_scale is None:
-        codes, published = outputs.astype(np.int8), None
-    else:
-        codes = np.where(np.isnan(outputs), -1, np.where(np.isneginf(outputs), 0, 1)).astype(np.int8)
-        published = np.where(codes == 1, outputs - np.asarray(dataset, float), 0.0)
-    if published is None or mechanism.value_scale:
-        patterns, probabilities = sequences(mechanism, dataset)
-        found: np.ndarray = _logs(probabilities)[_places(codes, patterns)]
-        return found if published is None else found + _laplaces(published, mechanism.value_scale or 1.0)
+        return _answers_density(mechanism, outputs.astype(np.int8), dataset)
+    queries = np.asarray(dataset, float)
+    codes = np.where(np.isnan(outputs), -1, np.where(np.isneginf(outputs), 0, 1)).astype(np.int8)
+    noise = np.where(codes == 1, outputs - queries, 0.0)
+    if mechanism.value_scale > 0:
+        return _answers_density(mechanism, codes, dataset) + _laplaces(noise, mechanism.value_scale)
     patterns = _patterns(outputs.shape[1], mechanism.cutoff)
     place, lowest = _places(codes, patterns), np.where(codes == 1, outputs, np.inf).min(axis=1)
-    nodes, reached = _reached(mechanism, np.asarray(dataset, float), patterns)
-    result = _laplaces(published, mechanism.query_scale)
+    nodes, reached = _reached(mechanism, queries, patterns)
+    result = _laplaces(noise, mechanism.query_scale)
     for index in range(len(patterns)):
         rows = place == index
         result[rows] += np.log(np.interp(np.minimum(lowest[rows], nodes[-1]), nodes, reached[index]))
@@ -425,6 +428,13 @@ def _(mechanism: SparseVector, outputs: np.ndarray, dataset: Any) -> np.ndarray:
 def _(mechanism: Parallel, outputs: np.ndarray, dataset: Any) -> np.ndarray:
     parts = np.split(outputs, len(mechanism.parts), axis=1)
     return np.sum([log_density(*pair, dataset) for pair in zip(mechanism.parts, parts, strict=True)], axis=0)
+
+
+def _answers_density(mechanism: SparseVector, codes: np.ndarray, dataset: Any) -> np.ndarray:
+    """The log-probability of answers as `sequences` codes them, shape (n, queries)."""
+    patterns, probabilities = sequences(mechanism, dataset)
+    found: np.ndarray = _logs(probabilities)[_places(codes, patterns)]
+    return found
 
 
 def _logs(probabilities: np.ndarray) -> np.ndarray:
