@@ -91,6 +91,31 @@ def test_a_task_that_kills_every_worker_is_told():
         list(results_in_parallel(os._exit, [(1,), (1,)], DaskExecutor(client)))
 
 
+def test_a_cluster_ends_and_hides_no_error_while_a_worker_is_started_anew(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    real, failed = distributed.Nanny.close, []
+
+    async def close(self, **settings):
+        await real(self, **settings)
+        if not settings and not failed:  # as the cluster asks, where others give their reason
+            failed.append(self)
+            raise AssertionError("can only join a started process")
+
+    monkeypatch.setattr(distributed.Nanny, "close", close)
+    clusters = []
+
+    def work():
+        with local_cluster() as client:
+            clusters.append(client.cluster)
+            raise InvalidInput("what went wrong")
+
+    with pytest.raises(InvalidInput, match="what went wrong"):
+        work()
+    (cluster,) = clusters
+    assert failed
+    assert (cluster.status.name, cluster.scheduler.status.name) == ("closed", "closed")
+
+
 @pytest.mark.parametrize("scheduler", ["processes", "local"])
 def test_what_a_worker_cannot_import_is_told(scheduler, tmp_path, monkeypatch):
     if scheduler == "local":

@@ -134,8 +134,10 @@ def local_cluster() -> Iterator[Any]:
     """
     from distributed import Client
 
-    with _started() as cluster, Client(cluster) as client:
-        yield client
+    with contextlib.ExitStack() as ending:
+        cluster = _started()
+        ending.callback(_close, cluster)
+        yield ending.enter_context(Client(cluster))
 
 
 def _started() -> Any:
@@ -151,6 +153,17 @@ def _started() -> Any:
         f"no Dask cluster starts on this machine ({one_line(problem)}); run it again, in a script of "
         'your own behind the guard if __name__ == "__main__"'
     ) from problem
+
+
+def _close(cluster: Any) -> None:
+    """Ends a cluster of this machine, also while Dask starts a worker of it anew."""
+    from distributed.core import Status
+
+    try:
+        cluster.close()
+    except AssertionError:  # Dask cannot stop a process that it has not started yet; its other workers have stopped
+        cluster.status = Status.failed  # a state that it closes from
+        cluster.close()
 
 
 @contextlib.contextmanager
