@@ -19,7 +19,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -48,9 +49,10 @@ SMALL = 4096  # training samples per side up to which nothing is fitted that cou
 MANY = 500_000  # training samples per side from which on boosting and the network take more time
 LEAST_CURVATURE = 1e-3  # of the loss on either side of a split
 STACK_SHRINKAGE = 1e-4
-PRECISIONS = 4, 2, 1  # powers of ten to start from: of a smooth model's bends, those across columns, its heights
-POWERS = set(range(8))
-CLIMBED = 1024  # bins by which they are chosen
+PRECISIONS = 1e5, 1e3, 1e2  # to start from: of a smooth model's bends, those across columns, its heights
+LEAST_PRECISION, MOST_PRECISION = 1e-2, 1e9
+ROUNDS, STRIDE = 16, 10.0  # in which they are found, and by which factor at most in each
+FIRST_BINS = 1024  # by which they are found
 FOLDS = 4  # of a smooth model's samples, each of which the models for the others' scores learn from
 KEPT_CODES = 1 << 28  # bytes of either side
 BOOSTING_ROWS = 100_000  # per side, or MANY
@@ -410,9 +412,10 @@ class SmoothAdditive:
 
     P-splines (Eilers and Marx 1996) by least squares: where log-ratios are far below 1, the dataset regressed on the
     bins of all columns together is the logistic regression, and needs no more of the samples than how often two bins
-    meet. The heights of neighboring bins are held to a line: tails too rare to be learned go on as what is next to them
-    goes. So are those that three columns in a row have at one value: what a mechanism leaks at one place of a sequence
-    says what it leaks at the next. It reads the first MAX_COLUMNS columns that vary and that no other tells.
+    meet. The heights of neighboring bins are held to a line, at each place along the columns as firmly as all of them
+    bear out: tails too rare to be learned go on as what is next to them goes, and steps stay steps. So are those that
+    three columns in a row have at one value: what a mechanism leaks at one place of a sequence says what it leaks at
+    the next. It reads the first MAX_COLUMNS columns that vary and that no other tells.
 
     Samples are kept as the numbers of their bins while there is room, so that each can be scored by a model of the
     others (cross-fitting): such scores tell what the order is worth, without flattery, from the samples it is made of.
@@ -470,37 +473,25 @@ class SmoothAdditive:
             for first, (one, span, size) in enumerate(zip(wide, self._spans, sizes, strict=True)):
                 excess[span] += (0.5 - side) * np.bincount(one, minlength=size)
                 for two, other, width in zip(wide[: first + 1], self._spans, sizes, strict=False):
-                    met[span, other] += np.bincount(one * width + two, minlength=size * width).reshape(size, width)
+                    block = np.bincount(one * width + two, minlength=size * width).reshape(size, width)
+                    met[span, other] += block
+                    if other != span:
+                        met[other, span] += block.T
 
     def fit(self) -> Steps:
-        """The model of all that was counted, with the precisions that make the first bins likeliest, by climbing."""
-        bends, links = self._bends(), self._links()
+        """The model of all that was counted, with the precisions that make the first bins likeliest."""
         met, excess = self._met.sum(axis=0), self._excess.sum(axis=0)
-
-        def prior(powers: tuple[int, ...], size: int) -> np.ndarray:
-            bend, link, height = 10.0 ** np.array(powers)
-            total: np.ndarray = bend * bends[:size, :size] + link * links[:size, :size] + height * np.eye(size)
-            return total
-
-        @functools.cache
-        def evidence(powers: tuple[int, ...]) -> float:
-            return _evidence(met[:first, :first], excess[:first], prior(powers, first))
-
-        best: tuple[int, ...] = PRECISIONS
-        before: tuple[int, ...] = ()
-        size = len(bends)
-        first = min(size, CLIMBED)
-        while best != before:
-            before = best
-            near = ((*best[:k], best[k] + by, *best[k + 1 :]) for k in range(len(best)) for by in (-1, 1))
-            best = max([best, *(powers for powers in near if set(powers) <= POWERS)], key=evidence)
-        self._prior = prior(best, size)
+        rows, kinds = self._penalties()
+        size = min(len(excess), FIRST_BINS)
+        within = rows[:, size:].count_nonzero(axis=1) == 0
+        precisions = _precisions(met[:size, :size], excess[:size], rows[within, :size], kinds[within])
+        self._prior = _prior(rows, kinds, precisions)
         self.steps = self._model(met, excess)
         return self.steps
 
     def _model(self, met: np.ndarray, excess: np.ndarray) -> Steps:
         """Of these counts, with the precisions found last."""
-        heights, _ = _likeliest(met, excess, self._prior)
+        heights = cho_solve(cho_factor(met / 4 + self._prior), excess)  # at even odds the curvature is 1/4
         used = zip(self.columns, self._edges, self._spans, strict=True)
         tables = {place: (edges, heights[span]) for place, edges, span in used}
         return Steps.build(tables, "smooth additive model", derived=False)
@@ -527,42 +518,60 @@ class SmoothAdditive:
             found.append(total)
         return np.concatenate(found)
 
-    def _bends(self) -> np.ndarray:
-        """What sums up the squared bends of heights between neighboring bins, (bins, bins), those of all columns."""
-        total = np.zeros(self._met.shape[1:])
-        for curve in self._curves:
-            second = np.diff(np.eye(len(curve.bins)), 2, axis=0)
-            total[np.ix_(curve.bins, curve.bins)] = second.T @ second
-        return total
+    def _penalties(self) -> tuple[sparse.csr_array, np.ndarray]:
+        """What is held near 0, as sums of heights, shape (m, bins), and the kind of each, whose precision it has, (m,).
 
-    def _links(self) -> np.ndarray:
-        """The same for bends across three columns in a row, at the means of the middle one's bins."""
-        total = np.zeros(self._met.shape[1:])
+        Bends between neighboring bins, whose kind is how far along their column they are, below BINS; bends across
+        three columns in a row, at the means of the middle one's bins, of kind BINS; all heights, of kind BINS + 1.
+        """
+        size = self._met.shape[1]
+        heights = sparse.eye_array(size, format="csr")
+        rows, kinds = [heights], [np.full(size, BINS + 1)]
         curves = [curve for curve in self._curves if len(curve.bins) > 1]
+        for curve in curves:
+            bend = np.diff(np.eye(len(curve.bins)), 2, axis=0)
+            rows.append(bend @ heights[curve.bins])
+            kinds.append(np.arange(len(bend)) * BINS // max(len(bend), 1))
         for before, here, after in zip(curves, curves[1:], curves[2:], strict=False):
             parts = -before.at(here.means), 2 * np.eye(len(here.bins)), -after.at(here.means)
             bend, bins = np.concatenate(parts, axis=1), np.concatenate([before.bins, here.bins, after.bins])
-            total[np.ix_(bins, bins)] += bend.T @ bend
-        return total
+            rows.append(bend @ heights[bins])
+            kinds.append(np.full(len(bend), BINS))
+        return sparse.csr_array(sparse.vstack(rows)), np.concatenate(kinds)
+
+
+def _prior(rows: sparse.csr_array, kinds: np.ndarray, precisions: np.ndarray) -> np.ndarray:
+    """The precision of all heights, (bins, bins), from that of each kind of penalty."""
+    return (rows.T @ (precisions[kinds][:, None] * rows)).toarray()
+
+
+def _precisions(met: np.ndarray, excess: np.ndarray, rows: sparse.csr_array, kinds: np.ndarray) -> np.ndarray:
+    """The precision of each kind of penalty that makes the counts likeliest (Wood and Fasiolo 2017).
+
+    Each is as large as what the counts leave open of its kind is to what they tell of it: where a curve is straight in
+    all columns it becomes a line, and where they have a step or a kink at the same place this costs little.
+    """
+    found, dense = np.repeat(PRECISIONS, [BINS, 1, 1]), rows.T.toarray()
+
+    def variances(factor: np.ndarray) -> np.ndarray:
+        """Of what is penalized: triangular solves tell them of the stiffest from 0, which an inverse does not."""
+        return (solve_triangular(factor, dense, lower=True) ** 2).sum(axis=0)
+
+    for _ in range(ROUNDS):
+        prior = _prior(rows, kinds, found)
+        before, after = cholesky(prior, lower=True), cholesky(met / 4 + prior, lower=True)
+        told = rows @ cho_solve((after, True), excess)
+        gained = np.bincount(kinds, variances(before) - variances(after), len(found))
+        spent = np.bincount(kinds, told**2, len(found))
+        ratios = np.divide(gained, spent, where=spent > 0, out=np.ones(len(found)))
+        found = np.clip(found * np.clip(ratios, 1 / STRIDE, STRIDE), LEAST_PRECISION, MOST_PRECISION)
+    return found
 
 
 def _tells(codes: np.ndarray, flags: np.ndarray) -> bool:
     """Whether no code, uint8 of shape (n,), is of samples with either flag, 0 or 1, as of a column that marks NaN."""
     marked, rest = (np.bincount(codes[flags == flag], minlength=BINS) for flag in (1, 0))
     return not np.any((marked > 0) & (rest > 0))
-
-
-def _likeliest(met: np.ndarray, excess: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The likeliest heights, whose prior has this precision, and the factor of their curvature."""
-    factor = cholesky(met / 4 + prior, lower=True)  # the logistic loss's curvature at even odds is 1/4
-    return cho_solve((factor, True), excess), factor
-
-
-def _evidence(met: np.ndarray, excess: np.ndarray, prior: np.ndarray) -> float:
-    """The log-evidence of a precision of the heights (MacKay 1992), up to a constant."""
-    heights, factor = _likeliest(met, excess, prior)
-    gained = np.log(np.diag(cholesky(prior, lower=True))).sum() - np.log(np.diag(factor)).sum()
-    return float(excess @ heights / 2 + gained)
 
 
 def _codes(edges: np.ndarray, values: np.ndarray) -> np.ndarray:

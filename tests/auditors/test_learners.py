@@ -337,16 +337,19 @@ def stopped(generator, size, shift):
 
 
 def test_a_smooth_model_counts_what_two_columns_say_once_and_follows_a_tail(generator):
-    one, two = stopped(generator, 600_000, 0.15), stopped(generator, 600_000, 0.0)
-    model = SmoothAdditive(one[:20_000], two[:20_000])
-    for start in range(20_000, min(len(one), len(two)), 40_000):
-        for side, samples in enumerate((one, two)):
-            model.add(side, samples[start : start + 40_000, model.columns])
-    smooth = model.fit()
     rows = np.array([[0, 0, 9], [1, 1, 0], [1, 1, -1.5], [1, 1, -2.5]], np.float32)
-    assert np.diff(smooth(rows)) == pytest.approx([0.03, 0.075, 0.15], abs=0.03)
-    product = fit_product(Binned(one, two, [True, True, False], derived=False), range(3), name="product")
-    assert np.diff(product(rows))[0] > 0.06  # the first two columns say the same, and the third says it again
+    smooth, products = [], []
+    for _ in range(4):
+        one, two = stopped(generator, 600_000, 0.15), stopped(generator, 600_000, 0.0)
+        model = SmoothAdditive(one[:20_000], two[:20_000])
+        for start in range(20_000, min(len(one), len(two)), 40_000):
+            for side, samples in enumerate((one, two)):
+                model.add(side, samples[start : start + 40_000, model.columns])
+        smooth.append(np.diff(model.fit()(rows)))
+        product = fit_product(Binned(one, two, [True, True, False], derived=False), range(3), name="product")
+        products.append(np.diff(product(rows))[0])
+    assert np.mean(smooth, axis=0) == pytest.approx([0.03, 0.075, 0.15], abs=0.03)
+    assert np.mean(products) > 0.06  # the first two columns say the same, and the third says it again
 
 
 def test_a_smooth_model_learns_of_a_place_from_those_beside_it(generator, monkeypatch):
@@ -354,7 +357,7 @@ def test_a_smooth_model_learns_of_a_place_from_those_beside_it(generator, monkey
 
     def sequence(size, tilt):
         rows = generator.normal(size=(size, 5))
-        rows[:, 2] += 2
+        rows[:, 2] += 2.5
         likely = np.exp(tilt * (np.minimum(rows, 0) * np.arange(5)).sum(axis=1))
         return rows[generator.random(size) * 3 < likely].astype(np.float32)
 
@@ -362,9 +365,49 @@ def test_a_smooth_model_learns_of_a_place_from_those_beside_it(generator, monkey
     rows = np.zeros((2, 5), np.float32)
     rows[1, 2] = -1.5
     linked, alone = SmoothAdditive(one, two), SmoothAdditive(one, two)
-    monkeypatch.setattr(alone, "_links", lambda: np.zeros_like(alone._met[0]))
+    rows_of, kinds = alone._penalties()
+    monkeypatch.setattr(alone, "_penalties", lambda: (rows_of[kinds != learners.BINS], kinds[kinds != learners.BINS]))
     errors = [abs(float(np.diff(model.fit()(rows))[0]) - 0.15) for model in (linked, alone)]
     assert errors[0] < 0.05 < errors[1]
+
+
+def test_a_smooth_model_keeps_a_step_that_all_columns_have_at_one_place(generator, monkeypatch):
+    def stepped(size, height):
+        rows = generator.normal(size=(size, 6))
+        likely = np.exp(height * (np.count_nonzero(rows > 0, axis=1) - 6))
+        return rows[generator.random(size) < likely].astype(np.float32)
+
+    one, two = stepped(200_000, 0.2), stepped(200_000, 0.0)
+    told = np.count_nonzero(two > 0, axis=1)
+    adaptive, uniform = SmoothAdditive(one, two), SmoothAdditive(one, two)
+    rows, kinds = uniform._penalties()
+    monkeypatch.setattr(uniform, "_penalties", lambda: (rows, np.where(kinds < learners.BINS, 0, kinds)))
+    errors = [1 - np.corrcoef(model.fit()(two), told)[0, 1] for model in (adaptive, uniform)]
+    assert errors[0] < 0.008
+    assert errors[1] > 1.5 * errors[0]
+
+
+def test_precisions_make_counts_the_likeliest_of_those_near(generator):
+    """As the gradient of the evidence, found numerically, says."""
+    one, two = (laplaces(generator, shift, 20_000, 3, 1.0) for shift in (0.3, 0.0))
+    model = SmoothAdditive(one, two)
+    (met, excess), (rows, kinds) = (model._met.sum(axis=0), model._excess.sum(axis=0)), model._penalties()
+    assert np.array_equal(met, met.T)
+    kinds = np.where(kinds < learners.BINS, 0, kinds)
+
+    def evidence(logs):
+        prior = learners._prior(rows, kinds, np.exp(logs))
+        gained = np.linalg.slogdet(prior)[1] - np.linalg.slogdet(met / 4 + prior)[1]
+        return (excess @ np.linalg.solve(met / 4 + prior, excess) + gained) / 2
+
+    found = np.log(learners._precisions(met, excess, rows, kinds))
+    best = evidence(found)
+    for place in (0, learners.BINS, learners.BINS + 1):
+        for by in (-1, 1):
+            moved = found.copy()
+            moved[place] += by
+            assert evidence(moved) < best + 0.01
+    assert best > evidence(np.log(np.repeat(learners.PRECISIONS, [learners.BINS, 1, 1]))) + 1
 
 
 def test_a_smooth_model_reads_no_column_that_marks_what_another_holds(generator):
