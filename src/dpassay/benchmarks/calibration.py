@@ -284,6 +284,8 @@ def _sound(quick: bool) -> list[Cell]:
     for name in ("Laplace", "Laplace in one of 8 columns", "leaking response"):
         cells.append(Cell(name, "fixed", 6000, 40))  # events learned and chosen on separate samples
         cells.append(Cell(name, "anytime", 4000, 20))
+    for name in ("Laplace in one of 8 columns", "3 columns that share the loss"):
+        cells.append(Cell(name, "fixed", 60_000, 40))  # all learners, and events or rules chosen by cross-fitting
     cells.append(Cell("truncated geometric", "fixed", 6000, 200))
     for name in ("Laplace", "clipped Laplace", "leaking response", "response in words"):
         cells += [Cell(name, mode, 400, 60, factor=2.0) for mode in ("fixed", "looks")]
