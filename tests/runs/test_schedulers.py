@@ -93,7 +93,7 @@ def test_a_task_that_kills_every_worker_is_told():
 
 def test_a_cluster_ends_and_hides_no_error_while_a_worker_is_started_anew(monkeypatch):
     distributed = pytest.importorskip("distributed")
-    real, failed = distributed.Nanny.close, []
+    real, failed, clusters = distributed.Nanny.close, list[Any](), list[Any]()
 
     async def close(self, **settings):
         await real(self, **settings)
@@ -102,7 +102,6 @@ def test_a_cluster_ends_and_hides_no_error_while_a_worker_is_started_anew(monkey
             raise AssertionError("can only join a started process")
 
     monkeypatch.setattr(distributed.Nanny, "close", close)
-    clusters = []
 
     def work():
         with local_cluster() as client:
