@@ -531,7 +531,7 @@ class SmoothAdditive:
         for curve in curves:
             bend = np.diff(np.eye(len(curve.bins)), 2, axis=0)
             rows.append(bend @ heights[curve.bins])
-            kinds.append(np.arange(len(bend)) * BINS // max(len(bend), 1))
+            kinds.append(np.arange(len(bend)) * BINS // len(bend))
         for before, here, after in zip(curves, curves[1:], curves[2:], strict=False):
             parts = -before.at(here.means), 2 * np.eye(len(here.bins)), -after.at(here.means)
             bend, bins = np.concatenate(parts, axis=1), np.concatenate([before.bins, here.bins, after.bins])

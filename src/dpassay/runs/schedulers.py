@@ -161,7 +161,7 @@ def _close(cluster: Any) -> None:
 
     try:
         cluster.close()
-    except AssertionError:  # Dask cannot stop a process that it has not started yet; its other workers have stopped
+    except AssertionError:  # Dask cannot wait for a process that it has not started yet, and leaves all half closed
         cluster.status = Status.failed  # a state that it closes from
         cluster.close()
 
